@@ -1,11 +1,15 @@
-"""The page as text for a language model: compact pseudo-HTML, one line per visible leaf.
+"""The page as text for a language model: compact pseudo-HTML, one line per visible leaf, or a tree.
 
 As in section 3.2 of the reflective agent's paper: a leaf keeps its id, class, text, placeholder,
 value and its cell of a 3 x 3 grid. lxml writes it, so no text of a page breaks out of its line.
+
+A line of the tree has role, name, id, value and states: `checkbox "Accept" id=4 checked required`.
+Texts are in quotes, as in JSON.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable
 
@@ -29,7 +33,26 @@ def cell(x: float, y: float) -> str:
 
 def render(elements: Iterable[Element], disabled: Collection[int] = ()) -> str:
     """Render elements, one per line, without the ids that are `disabled` (5.2)."""
-    return "\n".join(_line(element, element.id in disabled) for element in elements)
+    return "\n".join(
+        (_tree_line if element.role else _line)(element, element.id in disabled)
+        for element in elements
+    )
+
+
+def _tree_line(element: Element, disabled: bool) -> str:
+    parts = [element.role, *([_quoted(element.text)] if element.text else [])]
+    if element.id is not None and not disabled:
+        parts.append(f"id={element.id}")
+    value = [("value", element.value)] if isinstance(element.value, str) else []
+    for name, detail in [*value, *element.details]:
+        plain = re.fullmatch(r"[\w.,%/:#-]+", detail)
+        shown = detail if plain else _quoted(detail)
+        parts.append(detail if name == "state" else f"{name}={shown}")
+    return "  " * element.depth + " ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(legal(text), ensure_ascii=False)
 
 
 def _line(element: Element, disabled: bool) -> str:

@@ -30,8 +30,15 @@ from pytest_miniwob_agent.screen import cell, render
             Element(5, "p", dom_id="tt", value="a", details=(("dom-id", "tt"), ("box", "1,2,3,4"))),
             '<p id="5" dom-id="tt" box="1,2,3,4" value="a"></p>',
         ),
+        (
+            Element(
+                7, "input_text", "A b", value="", role="textbox", depth=2,
+                details=(("state", "focused required"), ("scroll", "0 of 9"), ("level", "2")),
+            ),
+            '    textbox "A b" id=7 value="" focused required scroll="0 of 9" level=2',
+        ),
     ],
-)
+)  # fmt: skip
 def test_a_line_has_the_attributes_of_its_element(element, line):
     assert render([element]) == line
 

@@ -67,16 +67,18 @@ class Seen:
         return [head, f"goal: {seen.observation.goal}", *map(str, seen.observation.elements)]
 
 
-def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = False) -> list[Seen]:
+def explore(
+    env: Page, *, pause: float = 0, screen: str = "compact", pixels: bool = False
+) -> list[Seen]:
     """Try actions on a page, and return an observation for each.
 
     The first trial clicks elements, writes to fields and presses keys, each element once. Then, in
     a new trial, the other actions take turns on one element after the other. Where the page ends
     the trial, the next one continues with the remaining actions.
 
-    With `full`, screens show everything, and the actions that go with them come last; with
-    `pixels`, there is a picture of each screen. Before some actions `pause` real seconds pass, or
-    `OWN_PAUSE` where there is a pause on a page of your own.
+    Where the screen is full, the actions that go with it come last; with `pixels`, there is a
+    picture of each screen. Before some actions `pause` real seconds pass, or `OWN_PAUSE` where
+    there is a pause on a page of your own.
     """
     seen: list[Seen] = []
     if pause and isinstance(env, OwnPageEnvironment):
@@ -88,7 +90,7 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
         seen.append(Seen(action, transition, picture))
 
     def play(steps: int, choose: Callable[[Observation, int], actions.Action | None]) -> None:
-        observation = env.reset(full=full)
+        observation = env.reset(screen=screen)
         see("loading", Transition(observation))
         for step in range(steps):
             if step in PAUSED:
@@ -100,13 +102,13 @@ def explore(env: Page, *, pause: float = 0, full: bool = False, pixels: bool = F
             observation = transition.observation
             see(str(action), transition)
             if transition.done:
-                observation = env.reset(full=full)
+                observation = env.reset(screen=screen)
                 see("loading again", Transition(observation))
 
     used: set[tuple[str, str, int | None]] = set()
     play(STEPS, lambda observation, step: _next(observation, step, used))
     play(FURTHER_STEPS, _further)
-    if full:
+    if screen == "full":
         play(POINT_STEPS, _points_and_times)
     return seen
 
@@ -170,7 +172,7 @@ def certify(
     progress: Callable[[str], None] = lambda text: None,
     *,
     pause: float = PAUSE,
-    full: bool = False,
+    screen: str = "compact",
     pixels: bool = False,
     start_elsewhere: Callable[[], Browser] | None = None,
 ) -> list[CaseVerdict]:
@@ -186,7 +188,7 @@ def certify(
         others: makes other browsers to compare with, by the names that differences give them.
         progress: called with a line of text after each case of each pass, in any thread.
         pause: real seconds of a pause in the last pass, on pages of the package.
-        full: screens of everything that shows.
+        screen: the screens to compare, as `Page.reset` takes them.
         pixels: compare pictures of the screens, too.
         start_elsewhere: makes the browser of the second pass, as on another machine.
     """
@@ -205,7 +207,7 @@ def certify(
         page = open_page(browser, case)
         paused = pause if name == SLOWLY else 0
         try:
-            seen[name][case] = explore(page, pause=paused, full=full, pixels=pixels)
+            seen[name][case] = explore(page, pause=paused, screen=screen, pixels=pixels)
         except (BrowserError, PageError) as error:
             errors.setdefault(case, str(error))
         remarks[case].update(dict.fromkeys(page.remarks()))

@@ -82,24 +82,24 @@ class MiniwobEnvironment:
         """Points to click of the elements that actions may name; None where still to be found."""
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
-        self._full = False
+        self._screen = "compact"
         self._goal = ""
         self._reading = False
         """True while what is under way reads the page."""
         self._name = case.task
         """The page's name in messages."""
 
-    def reset(self, *, full: bool = False) -> Observation:
+    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.
 
-        With `full`, everything that shows is read in this trial, and a page that moves by itself
-        is read at once: its clock stands still but for `Wait` and `Follow`.
+        Unless the screen is compact, a page that moves by itself is read at once: its clock stands
+        still but for `Wait` and `Follow`.
         """
         with self._browser.guard(f"loading {self._name}") as driver:
             if self._browser.devtools.dialog:
                 self._browser.devtools.answer(False)
             self._next = None
-            self._full = full
+            self._screen = "full" if full else screen
             if self._browser.held:
                 release = Gesture(self._browser.held)
                 for key in sorted(self._browser.held):
@@ -108,7 +108,7 @@ class MiniwobEnvironment:
                 self._browser.held.clear()
             self._browser.forget_pages()
             self._load(driver)
-            read = self._read("start", self._case.seed, full)
+            read = self._read("start", self._case.seed, self._screen)
         return self._transition(read).observation
 
     def _load(self, driver: webdriver.Remote) -> None:
@@ -156,7 +156,8 @@ class MiniwobEnvironment:
         opened = self._browser.devtools.dialog
         assert opened is not None
         dialog = Dialog(opened["type"], opened["message"], opened.get("defaultPrompt", ""))
-        seen = Observation(self._goal, (dialog.element,), dialog=dialog)
+        role = dialog.type if self._screen == "tree" else ""
+        seen = Observation(self._goal, (replace(dialog.element, role=role),), dialog=dialog)
         return Transition(seen, error=error)
 
     def _answer(self, action: Action) -> Transition:
@@ -174,7 +175,7 @@ class MiniwobEnvironment:
                 self._browser.perform(part.steps)
         if isinstance(action, Wait | Follow):
             wait = None if planned.error else self._time_left(action)
-            read = self._read("readAfter", wait, self._full)
+            read = self._read("readAfter", wait, self._screen != "compact")
         else:
             read = self._read("read", isinstance(action, Scroll))
         self._browser.show_pointer(planned.pointed[1:], linger=True)
@@ -322,7 +323,7 @@ class MiniwobEnvironment:
     def _aim(self, action: Action) -> NativeInput:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
-            drags = self._full and isinstance(action, Drag | DragFrom)
+            drags = self._screen != "compact" and isinstance(action, Drag | DragFrom)
             slow = drags and self._browser.call("miniwobAgent.ask", "moves")
             self._next = NativeInput(action, self._browser, self._points, slow)
         return self._next

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_selectors, catalogue_of, selectors_of
 from pytest_miniwob_agent.cli.progress import show_progress
+from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import sanitize_line
 
 NO_FONTS = {"FONTCONFIG_FILE": os.devnull}
@@ -29,7 +30,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
     parser.add_argument(
         "--screen",
-        choices=("compact", "full"),
+        choices=SCREENS,
         default="compact",
         help="the screens to compare; full also tries actions at points and by the page's clock "
         "(%(default)s)",
@@ -78,7 +79,7 @@ def run(options: Namespace) -> int:
         partial(Browser, first),
         others,
         show_progress,
-        full=options.screen == "full",
+        screen=options.screen,
         pixels=options.pixels,
         start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=NO_FONTS)),
     )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, field
 
+SCREENS = ("compact", "full", "tree")
+"""What a screen can have: the visible leaves, everything that shows, or roles, names and states."""
+
 
 @dataclass(frozen=True, slots=True)
 class Element:
@@ -15,9 +18,13 @@ class Element:
     check box, radio button or option that is or is not selected. `x` and `y` are the centre, in CSS
     pixels from the page's top left corner.
 
-    `details` is what else can be seen of it, pairs of a name and a value, where everything that
-    shows was asked for (`reset(full=True)`). Text has an id then, and two kinds of lines without an
-    id are not of elements: `page`, about the page as a whole, and `change`, about time that passed.
+    `details` is what else can be seen of it, pairs of a name and a value, where more than the
+    compact screen was asked for (`reset(screen="full")`). Text has an id then, and two kinds of
+    lines without an id are not of elements: `page`, about the page as a whole, and `change`, about
+    time that passed.
+
+    `role` and `depth` are those of a line of the tree (`reset(screen="tree")`), where `text` is the
+    name, or what an element without a name shows.
     """
 
     id: int | None
@@ -30,6 +37,8 @@ class Element:
     x: float = 0.0
     y: float = 0.0
     details: tuple[tuple[str, str], ...] = field(default=(), metadata={"optional": True})
+    role: str = field(default="", metadata={"optional": True})
+    depth: int = field(default=0, metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +51,9 @@ class Dialog:
 
     @property
     def element(self) -> Element:
-        """The dialog as a line of the screen, in the middle of a task's area."""
+        """The dialog as a line of the tree, in the middle of a task's area."""
         value = self.default if self.type == "prompt" else None
-        return Element(None, self.type, self.message, value=value, x=80, y=105)
+        return Element(None, self.type, self.message, value=value, x=80, y=105, role=self.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_miniwob_agent.core.actions import Action, Dismiss
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
-from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
+from pytest_miniwob_agent.core.observations import SCREENS, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
@@ -50,15 +50,17 @@ class AgentEnv:
             finally:
                 self._turn.notify_all()
 
-    def reset(self, *, full: bool = False) -> Observation:
+    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
         """Begin the next trial."""
+        if screen not in SCREENS:
+            raise UsageError(f"there is no screen {screen!r}: it is one of {', '.join(SCREENS)}")
         trace = self._trace
         with self._alone():
             trace.end_trial(trace.limit)
             if trace.trial == self._limits.trials:
                 trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
             with trace.keeping_errors():
-                observation = self._page.reset(full=full)
+                observation = self._page.reset(screen=screen, full=full)
             self._counted = 0
             trace.start_trial(observation)
             return observation

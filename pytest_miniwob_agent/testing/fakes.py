@@ -60,11 +60,14 @@ class FakeEnvironment:
         self._focus: int | None = None
         self._done = False
         self._last: Transition | None = None
-        self._full = False
+        self._screen_style = "compact"
 
-    def reset(self, *, full: bool = False) -> Observation:
-        """Begin at the first screen; only with `full` its elements show their details."""
-        self._full = full
+    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
+        """Begin at the first screen; its elements show their details only where it is not compact.
+
+        They show their roles only in a tree.
+        """
+        self._screen_style = "full" if full else screen
         self._screen = self._before = next(iter(self.screens))
         self._focus = None
         self._done = False
@@ -122,8 +125,10 @@ class FakeEnvironment:
 
     def _observation(self) -> Observation:
         elements = tuple(self._elements)
-        if not self._full:
+        if self._screen_style == "compact":
             elements = tuple(replace(element, details=()) for element in elements)
+        if self._screen_style != "tree":
+            elements = tuple(replace(element, role="", depth=0) for element in elements)
         focus = self._focus if any(e.id == self._focus for e in elements) else None
         return Observation(self.goal, elements, focus, self._dialog)
 

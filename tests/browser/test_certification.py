@@ -123,7 +123,7 @@ def test_exploring_uses_every_element_once_and_writes_to_fields():
 def test_exploring_a_full_screen_also_tries_points_and_times():
     details = (("box", "0,0,9,9"),)
     env = FakeEnvironment("g", {"start": [Element(1, "button", "a", details=details)]})
-    seen = explore(env, full=True)
+    seen = explore(env, screen="full")
     assert all(element.details for one in seen for element in one.transition.observation.elements)
     assert [str(action) for action in env.actions[-1][:5]] == [
         "wait 0.35 s", "hover at 60,90", "drag from 100,120 to 120,130 to 100,140",
@@ -156,6 +156,7 @@ def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, caps
         </script>
     """)
     arguments = ["--pages", str(pages), "--seeds", "1", "--output", str(output), "--pixels"]
+    arguments += ["--screen", "tree"]
     assert main(["certify", *arguments]) == 1
     shown = capsys.readouterr().out
     for text in (

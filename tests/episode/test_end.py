@@ -13,6 +13,7 @@ from pytest_miniwob_agent import (
     Ending,
     Limits,
     Remark,
+    UsageError,
     run_episode,
 )
 from pytest_miniwob_agent.models.http import httpx
@@ -156,3 +157,19 @@ def test_a_limit_is_found_among_errors_that_name_each_other():
     episode, _ = play(more, -1.0, trials=2)
     assert episode.endings == (Ending.FAILED,)
     assert episode.calls == 5
+
+
+def test_there_are_three_screens():
+    class Asks:
+        name = "asks"
+
+        def solve(self, env, llm, note):
+            for screen in ("compact", "full", "tree"):
+                env.reset(screen=screen)
+            with pytest.raises(
+                UsageError, match="no screen 'trees': it is one of compact, full, t"
+            ):
+                env.reset(screen="trees")
+
+    page = FakeEnvironment("Click.", {"only": [Element(1, "button", "ONE")]})
+    run_episode(CASE, Asks(), page, ScriptedLLM([]), Limits(trials=4), model="m", raising=True)

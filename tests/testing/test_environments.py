@@ -28,8 +28,8 @@ IN_BROWSER = pytest.param("browser", marks=pytest.mark.integration)
 def env(request):
     """A page with the buttons ONE and TWO, of which TWO is wrong."""
     if request.param == "fake":
-        one = Element(1, "button", "ONE", details=(("box", "0,0,9,9"),))
-        two = Element(2, "button", "TWO", details=(("box", "9,0,9,9"),))
+        one = Element(1, "button", "ONE", details=(("box", "0,0,9,9"),), role="button")
+        two = Element(2, "button", "TWO", details=(("box", "9,0,9,9"),), role="button")
         rewards = {("start", "click id=2"): -1.0}
         return FakeEnvironment("Click button ONE.", {"start": [one, two]}, rewards=rewards)
     return MiniwobEnvironment(request.getfixturevalue("browser"), CASE)
@@ -78,6 +78,15 @@ class TestEnvironment:
         assert all(dict(element.details)["box"] for element in full.elements)
         assert env.step(Press("HOME")).observation == full
         assert not any(element.details for element in env.reset().elements)
+
+    def test_roles_are_seen_only_in_a_tree(self, env):
+        for screen in ("compact", "full"):
+            assert not any(one.role for one in env.reset(screen=screen).elements)
+        tree = env.reset(screen="tree")
+        assert [(one.id, one.role, one.text) for one in tree.elements] == [
+            (1, "button", "ONE"), (2, "button", "TWO")
+        ]  # fmt: skip
+        assert env.step(Press("HOME")).observation == tree
 
     def test_a_wrong_action_ends_the_trial_with_the_pages_reward(self, env):
         goal = env.reset().goal

@@ -35,7 +35,8 @@ class ReflectiveAgent:
             all suggestions are shown to planner and reflector, none is enforced).
         actions: `paper` for the actions of the paper, `all` for every action of the package.
         screen: `compact` as in the paper; `full` for everything that shows, where a plan may follow
-            thoughts and notes on past actions keep what was seen; `picture` for a picture with the
+            thoughts and notes on past actions keep what was seen; `tree` likewise for roles, names
+            and states; `picture` for a picture with the
             ids drawn on it; `both` for full text and picture.
     """
 
@@ -81,7 +82,7 @@ class _Solver:
         self._dialogue = Dialogue(llm, agent.prompts, agent.style, agent.all_actions, self._memory)
 
     def run(self) -> None:
-        start = self._env.reset(full=self._agent.style.full)
+        start = self._env.reset(screen=self._agent.style.asked)
         while True:
             trial = Trial([self._see(start, 0)])
             try:
@@ -94,7 +95,7 @@ class _Solver:
             self._note(TrialEnded(trial.ending, trial.detail))
             if trial.ending is Ending.CORRECT:
                 return
-            start = self._env.reset(full=self._agent.style.full)  # no trial left: LimitReached
+            start = self._env.reset(screen=self._agent.style.asked)  # no trial left: LimitReached
             self._reflect(trial)
 
     def _play(self, trial: Trial) -> None:

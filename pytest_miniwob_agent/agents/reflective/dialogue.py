@@ -99,7 +99,7 @@ class Dialogue:
     def _history(self, trial: Trial) -> str:
         """Tell each action so far in a sentence, which the model is asked for once."""
         lines = []
-        goal = {"goal": trial.goal} if self.style.full else {}
+        goal = {"goal": trial.goal} if self.style.asked != "compact" else {}
         for step, action in enumerate(trial.actions):
             shown = self.style.show(trial.screens[step])
             key = (str(shown), str(action), *shown.pictures)

@@ -29,11 +29,11 @@ class Screen:
 class ScreenStyle:
     """One way to show screens.
 
-    `full` asks the page for everything that shows. `prompts` names the files that replace common
-    prompts, `explained_by` those that explain the screen.
+    `asked` is what the page is asked for (`Page.reset`). `prompts` names the files that replace
+    common prompts, `explained_by` those that explain the screen.
     """
 
-    full: bool = True
+    asked: str = "full"
     text: bool = True
     picture: bool = False
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -86,8 +86,13 @@ _PICTURE = ScreenStyle(
 )
 
 SCREENS = {
-    "compact": ScreenStyle(full=False),
+    "compact": ScreenStyle(asked="compact"),
     "full": _FULL,
+    "tree": ScreenStyle(
+        "tree",
+        prompts={**_own("full", "plan", "summarise", "actions"), **_own("tree", "actions-all")},
+        explained_by=("tree-screen",),
+    ),
     "picture": _PICTURE,
     "both": replace(_FULL, picture=True, explained_by=("full-screen", "both-screen")),
 }

@@ -23,7 +23,7 @@ from pytest_miniwob_agent.core.actions import Action, DialogAction
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
-from pytest_miniwob_agent.core.observations import Transition
+from pytest_miniwob_agent.core.observations import SCREENS, Transition
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.tools import BadCall, parse_arguments, tools_of
 from pytest_miniwob_agent.screen import render
@@ -31,7 +31,10 @@ from pytest_miniwob_agent.screen import render
 PAPER_TOOLS = ("click", "enter", "press", "hold", "release")
 """The actions of the reflective agent's paper."""
 
-FULL_SCREEN_TOOLS = ("click_at", "hover_at", "drag_from", "wait", "follow")
+POINT_TOOLS = ("click_at", "hover_at", "drag_from")
+"""The actions that need to be given boxes."""
+
+FULL_SCREEN_TOOLS = (*POINT_TOOLS, "wait", "follow")
 """The actions that need to be given boxes and to know what moves."""
 
 MISSES = 3
@@ -66,7 +69,7 @@ class ToolsAgent:
         prompts: a folder of texts that replace the built-in ones, file by file.
         actions: `paper` for the actions of the reflective agent's paper, `all` for every action;
             those at points and by the clock only together with the full screen.
-        screen: `compact`, or `full` for everything that shows.
+        screen: `compact`, `full` for everything that shows, or `tree` for roles, names and states.
     """
 
     def __init__(
@@ -75,15 +78,15 @@ class ToolsAgent:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
-        self.full_screen = check_choice("screen", screen, ("compact", "full")) == "full"
-        without = () if self.full_screen else FULL_SCREEN_TOOLS
+        self.screen = check_choice("screen", screen, SCREENS)
+        without = {"compact": FULL_SCREEN_TOOLS, "full": (), "tree": POINT_TOOLS}[screen]
         self.tools = {
             name: tool
             for tool in tools_of(Action)
             if (name := tool["function"]["name"]) in PAPER_TOOLS
             or (all_actions and name not in without)
         }
-        screen_part = self.full_screen and "full-screen"
+        screen_part = screen != "compact" and f"{screen}-screen"
         self.name = variant_name("tools", screen_part, all_actions and "all-actions")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -106,8 +109,10 @@ class _Trial:
         self._agent = agent
         self._env = env
         self._llm = llm
-        start = env.reset(full=agent.full_screen)
-        screen = self._prompts.fill("full-screen" if agent.full_screen else "screen")
+        start = env.reset(screen=agent.screen)
+        screen = self._prompts.fill(
+            "screen" if agent.screen == "compact" else f"{agent.screen}-screen"
+        )
         system = self._prompts.fill("system", screen=screen)
         task = Prompt.joined([self._prompts.fill("task", goal=start.goal), *before])
         self._messages: list[dict[str, Any]] = [

@@ -21,6 +21,7 @@ Everything else is in a world of ours, where no script of the page can replace a
   `clipboard`
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
+  `tree` (the page as a tree) with `roles`,
   `waiting` (for `Wait` and `Follow`), `html`, `goal`
 - acting: `aim`, `drags`, `select`, `choose`
 - pictures: `pointer`, `picture`
@@ -56,7 +57,8 @@ PAGE_FILES = (
 
 WORLD_FILES = (
     "world", "listeners", "leaving", "frames", "clipboard", "settle", "sight", "leaves", "colours",
-    "drawing", "states", "facts", "looks", "everything", "changes", "waiting", "html", "goal",
+    "drawing", "states", "facts", "looks", "everything", "roles", "tree", "changes", "waiting",
+    "html", "goal",
     "aim", "drags", "select", "choose", "pointer", "picture", "api",
 )  # fmt: skip
 """The files of our own world, which run after those."""

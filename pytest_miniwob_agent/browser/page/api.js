@@ -9,6 +9,7 @@
   const { loaded, preload, settle, settleFinely, frames } = Settle;
   const { byId, counter, leaves, focused } = Leaves;
   const { everything } = Everything;
+  const { tree } = Tree;
   const { takeChanges } = Changes;
   const { wait, follow } = Waiting;
   const { markup } = Html;
@@ -54,7 +55,8 @@
 
   const read = () => ({
     ...judged(),
-    elements: isOver() ? [] : numbered(page()[Visit.full ? "shown" : "leaves"]),
+    elements: isOver() ? []
+      : numbered(page()[Visit.tree ? "nested" : Visit.full ? "shown" : "leaves"]),
     focus: isOver() ? null : page().focused(),
     ...Main.taken(),
   });
@@ -108,9 +110,10 @@
 
   // Generate the problem and read it. Where everything is read, no time passes before that on a
   // page that moves by itself: some give their reward for what is done from the first moment on.
-  const start = async (given, everythingShown) => {
+  const start = async (given, screen) => {
     if (Visit.seed !== null) throw new Error("the trial before goes on here");
-    Visit.full = everythingShown;
+    Visit.full = screen !== "compact";
+    Visit.tree = screen === "tree";
     preload();
     await loaded();
     await pass(SETTLE); // for scripts of the page that wait until it is loaded
@@ -207,6 +210,8 @@
     frame: () => pass(FINE_FRAME),
     follow,
     shown: () => [...everything(), ...takeChanges()],
+    tree,
+    nested: () => [...tree(), ...takeChanges()],
     leaves: () => leaves(body()),
     focused,
     markup,

@@ -2,6 +2,7 @@
 
 const Changes = (() => {
   const { everything } = Everything;
+  const { tree } = Tree;
 
   const WATCH = 50; // ms between two looks
   const MOST_CHANGES = 40;
@@ -13,7 +14,7 @@ const Changes = (() => {
     ["tag", tag], ["class", classes ?? ""], ["value", String(value ?? "")], ["text", text],
     ...details.filter(([name]) => FLEETING.has(name)),
   ]);
-  const signatures = () => new Map(everything().filter(({ id }) => id !== null)
+  const signatures = () => new Map((Visit.tree ? tree() : everything()).filter(({ id }) => id !== null)
     .map((line) => [line.id, signature(line)]));
 
   const changed = (before, after) => {
@@ -35,7 +36,7 @@ const Changes = (() => {
         if (!details.length) continue;
         const head = [["at", `${(Main.time() - began) / 1000} s`], ["of", `id=${id}`]];
         changes.push({ id: null, tag: "change", text: "", x: 0, y: 0, point: null,
-          details: [...head, ...details] });
+          details: [...head, ...details], ...(Visit.tree && { role: "change" }) });
       }
       before = after;
     };

@@ -118,5 +118,5 @@ const Everything = (() => {
     }));
   };
 
-  return { line, gather, everything };
+  return { line, gather, painted, wholePage, everything };
 })();

@@ -129,5 +129,5 @@ const Facts = (() => {
     ];
   };
 
-  return { scrolls, accessibleName, pictured, FORMATS, beginning, facts };
+  return { scrolls, accessibleName, pictured, FORMATS, beginning, limits, choices, scrolled, facts };
 })();

@@ -156,7 +156,7 @@ const Judgement = (() => {
     }
     Stores.setItem(sessionStorage, HANDED, JSON.stringify(bare({
       now: Clock.now, random: Random.state, nextId: Visit.nextId, clipboard: Visit.clipboard,
-      seed: Visit.seed, full: Visit.full, goal: Visit.goal, verdict: Visit.verdict,
+      seed: Visit.seed, full: Visit.full, tree: Visit.tree, goal: Visit.goal, verdict: Visit.verdict,
       state: Backend.state, made: Backend.made, remarks, fault: Visit.fault,
       count: Visit.count + 1, asked: Visit.asked, witness: Visit.witness && { ...Visit.witness, known: null },
     })));

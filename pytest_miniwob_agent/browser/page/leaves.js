@@ -48,8 +48,9 @@ const Leaves = (() => {
     return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
   };
 
-  const described = (element, content) => {
-    const id = idOf(element);
+  // An element, with the id and the place of what shows for it.
+  const described = (element, content, shown = element) => {
+    const id = idOf(shown);
     const known = plain(element);
     let tag = known.tagName.toLowerCase();
     let value = null;
@@ -63,9 +64,9 @@ const Leaves = (() => {
     } else if (element instanceof HTMLOptionElement) {
       value = element.selected;
     }
-    const [x, y] = place(extent(element), parentOf(element));
+    const [x, y] = place(extent(shown), parentOf(shown));
     return {
-      id, tag, text: content, value, x, y, point: target(element),
+      id, tag, text: content, value, x, y, point: target(shown),
       classes: squeeze(known.getAttribute("class") ?? ""),
       dom_id: known.id,
       placeholder: known.placeholder ?? "",

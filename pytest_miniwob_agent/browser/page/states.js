@@ -31,10 +31,10 @@ const States = (() => {
     return right - left >= Math.min(1, width) && bottom - top >= Math.min(1, height);
   };
 
-  // True if other elements lie over all of a node.
-  const covered = (node) => samples(node).every(([x, y]) => {
+  // True if other elements that count lie over all of a node.
+  const covered = (node, counts = () => true) => samples(node).every(([x, y]) => {
     const hit = hitAt(x, y);
-    return hit && !within(owner(node), hit) && !within(hit, owner(node));
+    return hit && counts(hit) && !within(owner(node), hit) && !within(hit, owner(node));
   });
 
   const states = (node, around) => {

@@ -59,6 +59,7 @@ const Visit = (() => {
     squeeze,
     seed: handed?.seed ?? null, // null until the trial has begun
     full: handed?.full ?? false, // true where everything that shows is read
+    tree: handed?.tree ?? false, // true where it is read as a tree
     goal: handed?.goal ?? "", // of an own page
     verdict: handed?.verdict ?? null, // the reward that ended the trial
     fault: handed?.fault ?? null, // the reason why a page of this trial can't be a task

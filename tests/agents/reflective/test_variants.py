@@ -152,6 +152,17 @@ class TestFullScreen:
         [note] = prompts(llm, "summarise")
         assert "goal: Hit" in note
 
+    def test_a_plan_is_made_on_the_tree(self):
+        start = [Element(1, "button", "Go", role="button", details=(("state", "focused"),))]
+        env = FakeEnvironment("Go", {"start": start}, rewards={("start", "click id=1"): 1.0})
+        episode, llm = play(env, ["PLAN: click id=1"], screen="tree", actions="all")
+        assert episode.solved
+        [plan] = prompts(llm, "plan")
+        assert '\nbutton "Go" id=1 focused\n' in plan
+        assert "A screen is a tree" in plan
+        assert "click at" not in plan
+        assert "wait 2.5 s" in plan
+
     def test_only_the_full_screen_has_details(self):
         _, llm = play(self.page(), ["DONE"], trials=1)
         assert "box" not in prompts(llm, "plan")[0]

@@ -1,6 +1,7 @@
 """The agent of native tool calls: what it carries out, and what its conversation is."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import scripted
@@ -245,6 +246,8 @@ def test_a_screen_without_end_is_cut():
         ({"screen": "full"}, "tools-full-screen", 5),
         ({"actions": "all"}, "tools-all-actions", 14),
         ({"screen": "full", "actions": "all"}, "tools-full-screen-all-actions", 19),
+        ({"screen": "tree"}, "tools-tree-screen", 5),
+        ({"screen": "tree", "actions": "all"}, "tools-tree-screen-all-actions", 16),
     ],
 )
 def test_name_and_tools_are_those_of_the_parameters(params, name, tools):
@@ -253,7 +256,8 @@ def test_name_and_tools_are_those_of_the_parameters(params, name, tools):
     offered = [tool["function"]["name"] for tool in requests[0]["tools"]]
     assert len(offered) == tools
     assert offered[:5] == ["click", "enter", "press", "hold", "release"]
-    assert ("wait" in offered) == (tools == 19)
+    assert ("wait" in offered) == (tools > 14)
+    assert ("click_at" in offered) == (tools == 19)
 
 
 def test_the_full_screen_is_asked_for_and_explained():
@@ -262,3 +266,12 @@ def test_the_full_screen_is_asked_for_and_explained():
     system, user = contents(requests[0]["messages"])
     assert '"box" is its place' in system
     assert 'box="0,0,9,9"' in user
+
+
+def test_the_tree_is_asked_for_and_explained():
+    box = Element(1, "input_checkbox", "On", details=(("state", "checked"),), role="checkbox")
+    env = FakeEnvironment("Go on.", {"one": [Element(2, "ul", role="list"), replace(box, depth=1)]})
+    _, requests, _ = play([Completion(""), Completion("")], env, screen="tree")
+    system, user = contents(requests[0]["messages"])
+    assert "A screen is a tree" in system
+    assert user.endswith('list id=2\n  checkbox "On" id=1 checked')

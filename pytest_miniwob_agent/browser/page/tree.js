@@ -1,0 +1,267 @@
+// The page as a tree of what has a role or a text, as people and assistive technology see it. The
+// walks have lists of their own, as pages may be nested deeper than functions can call each other.
+
+const Tree = (() => {
+  const { outer } = Visit;
+  const { agentOf } = Frames;
+  const { childrenOf, parentOf, extent, visible, place, target, focusedElement } = Sight;
+  const { idOf, ignored, squeeze, described } = Leaves;
+  const { inSight, covered } = States;
+  const { scrolls, pictured, FORMATS, beginning, limits, choices, scrolled } = Facts;
+  const { painted, wholePage } = Everything;
+  const { NAMED_BY_CONTENT, generated, roleOf, nameOf } = Roles;
+
+  // Roles that are of interest without a name and without content, beside those above.
+  const WIDGETS = new Set(("cell combobox gridcell iframe img listbox meter progressbar scrollbar "
+    + "searchbox slider spinbutton textbox video").split(" "));
+  const LEAVES = "input, textarea, option, img, canvas, progress, meter, video";
+  const LONG = 20; // children of one kind in a row that are left out where they are out of sight
+  const LEAST = 8; // px of a box that shows nothing else
+
+  const cursor = (element) => element && getComputedStyle(element).cursor;
+  const points = (element, kinds) => kinds.test(cursor(element))
+    && cursor(element) !== cursor(parentOf(element));
+  const clickable = (element) => element.matches("[onclick]") || points(element, /pointer/);
+
+  // True for an element that answers to the mouse or the keyboard, as far as can be seen.
+  const acts = (element) => clickable(element) || scrolls(element) || points(element, /grab|move|resize/)
+    || element.matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
+
+  // What shows in place of a field that is itself too small or transparent to be seen: its label,
+  // or what it lies in.
+  const shownFor = (field) => {
+    const ticked = /^(checkbox|radio)$/.test(field.type);
+    const drawn = field.checkVisibility({ visibilityProperty: true });
+    const label = ticked && [...field.labels].find(visible);
+    if (visible(field)) return field;
+    if (field.closest("[aria-hidden=true]") || !(drawn || label)) return null;
+    let up = label || parentOf(field);
+    for (let count = 0; count < 3 && up && !visible(up); count++) up = parentOf(up);
+    return up && up !== document.body && visible(up) ? up : null;
+  };
+
+  // The children of an element; in a long list only those in sight, and how many others there are.
+  const listed = (element) => {
+    const children = childrenOf(element).filter((one) => !(one instanceof Comment));
+    if (children.length <= LONG) return children;
+    const found = [];
+    let away = [];
+    const flush = () => {
+      const shown = away.filter((one) => visible(one));
+      if (shown.length > LONG) found.push({ count: shown.length, role: roleOf(shown[0]) });
+      else found.push(...away);
+      away = [];
+    };
+    for (const child of children) {
+      if (child instanceof Text && !child.data.trim()) continue;
+      const seen = child instanceof Text || inSight(child);
+      if (seen || away[0]?.localName !== child.localName) flush();
+      (seen ? found : away).push(child);
+    }
+    flush();
+    return found;
+  };
+
+  const isText = (item) => item.role === "text" && !item.acting;
+  const isDecor = (item) => isText(item) || (item.role === "generic" && !item.acting)
+    || item.role === "img";
+  const joined = (items) => squeeze(items.map(({ text }) => text).join(""));
+
+  // Texts that flow into one another are one text. An element around all of them stands for it.
+  const merged = (items, element) => {
+    const found = [];
+    for (let at = 0; at < items.length;) {
+      let end = at;
+      while (end < items.length && items[end].flows) end++;
+      const run = items.slice(at, end).filter(({ text }) => text.trim());
+      const around = end - at === items.length && visible(element) ? element : run[0]?.node;
+      const text = items.slice(at, end).map((item) => item.text).join("");
+      const flowing = run.some(({ node }) => node instanceof Text);
+      found.push(...(flowing ? [{ ...run[0], node: around, text }] : run));
+      if (end < items.length) found.push(items[end++]);
+      at = end;
+    }
+    return found;
+  };
+
+  // What an element without a role comes to, given what is in it.
+  const generic = (element, kids) => {
+    const acting = acts(element);
+    if (kids.length === 1 && isText(kids[0]) && (visible(element) || kids[0].node === element)) {
+      const flows = getComputedStyle(element).display.startsWith("inline") && !acting;
+      const text = flows ? kids[0].text : ` ${kids[0].text} `;
+      return [{ ...kids[0], node: element, text, acting, flows }];
+    }
+    if (element === document.body || (kids.length && !acting) || !visible(element)) return kids;
+    const text = kids.length ? "" : generated(element);
+    const { width, height } = extent(element);
+    const drawn = !element.matches("img, svg, svg *") && Math.min(width, height) >= LEAST
+      && (painted(element) || pictured(element) || element.localName.includes("-"));
+    return text || acting || drawn
+      ? [{ node: element, role: text ? "text" : "generic", text, kids, acting }] : [];
+  };
+
+  // What an element comes to, given what is in it.
+  const close = ({ node: element, role, kids: found }) => {
+    const kids = merged(found, element);
+    const texts = joined(kids.filter(isText));
+    const field = element instanceof HTMLLabelElement ? element.control : null;
+    if (field && shownFor(field) && nameOf(field, roleOf(field))[0].includes(texts)) {
+      return kids.filter((kid) => !isDecor(kid));
+    }
+    if (!role) return generic(element, kids);
+    const shown = element.matches("input, textarea") ? shownFor(element) : element;
+    const widget = WIDGETS.has(role) || NAMED_BY_CONTENT.has(role);
+    if (!shown || !(kids.length || (visible(shown) && (widget || acts(element))))) return kids;
+    const [name, byContent] = nameOf(element, role);
+    const plain = kids.length > 0 && kids.every(isText);
+    const item = { node: element, shown, role, text: name, kids };
+    if (plain && !name && role !== "textbox") return [{ ...item, text: texts, kids: [] }];
+    if (plain && !byContent && (role === "textbox" || kids.length === 1)) {
+      return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
+    }
+    const kept = byContent || (widget && !plain) ? kids.filter((kid) => !isDecor(kid))
+      : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
+    return [{ ...item, kids: kept }];
+  };
+
+  // A node that is begun: null where nothing of it shows, else an item with what is in it to come.
+  const open = (node) => {
+    if (node.count) {
+      const word = node.role.replace(/^(list)?item$|^$/, "item");
+      return { role: `and ${node.count} more ${word}s, scroll` };
+    }
+    if (node instanceof Text || node.localName === "br") {
+      const text = node.data?.trim() ? node.data : " ";
+      const { parentElement: around } = node;
+      const shut = around?.matches("details:not([open])")
+        || (around && getComputedStyle(around).contentVisibility === "hidden");
+      return text === " " || (visible(node) && !shut) ? { node, role: "text", text, flows: true } : null;
+    }
+    if (!(node instanceof Element) || ignored(node)) return null;
+    const ticked = node.matches("input[type=checkbox], input[type=radio]"); // by its label
+    const boxless = getComputedStyle(node).display === "contents";
+    if (!ticked && !boxless && !node.checkVisibility()) return null;
+    const inner = agentOf(node);
+    const role = roleOf(node);
+    const leaf = inner || node.matches(LEAVES) || (role === "combobox" && node.matches("select"));
+    if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
+    return { node, role, kids: [], left: leaf ? [] : listed(node).reverse() };
+  };
+
+  const grown = () => {
+    const stack = [open(document.body)];
+    for (;;) {
+      const here = stack.at(-1);
+      if (here.left.length) {
+        const child = open(here.left.pop());
+        if (child?.left) stack.push(child);
+        else if (child) here.kids.push(child);
+      } else {
+        const done = close(stack.pop());
+        if (!stack.length) return done;
+        for (const one of done) stack.at(-1).kids.push(one);
+      }
+    }
+  };
+
+  // Whether a node is out of sight, or under what a person sees.
+  const hidden = (node, point) => {
+    if (!inSight(node)) return "outside";
+    const opaque = (hit) => hit.checkVisibility({ opacityProperty: true });
+    return !point && covered(node, opaque) ? "covered" : "";
+  };
+
+  const states = ({ node, shown, role, kids }, point, { focus, active }) => {
+    const aria = (name) => node.getAttribute(`aria-${name}`) ?? "";
+    const either = (state, own) => {
+      const value = own ? "true" : aria(state);
+      if (/^(false|none)?$/.test(value)) return "";
+      return value === "true" ? state : `${state}=${value.replace(/[^\w-]/g, "")}`;
+    };
+    const opened = node.matches("details > summary") ? node.parentElement.open : aria("expanded");
+    return [
+      node.indeterminate ? "checked=mixed" : either("checked", node.checked),
+      either("selected", node.selected),
+      either("pressed"),
+      { true: "expanded", false: "collapsed" }[opened],
+      either("disabled", node.matches(":disabled")),
+      either("readonly", node.readOnly),
+      either("required", node.required),
+      ...["invalid", "sort", "haspopup", "current", "busy"].map((state) => either(state)),
+      either("modal", node.matches("dialog:modal")),
+      node === focus ? "focused" : node === active ? "active" : "",
+      /^(generic|text)$/.test(role) && clickable(node) ? "clickable" : "",
+      kids?.length ? "" : hidden(shown ?? node, point),
+    ].filter(Boolean).join(" ");
+  };
+
+  // What the page's author calls an element, and what is drawn in it.
+  const classes = (element) => squeeze([element, ...element.querySelectorAll("[class]")]
+    .map((one) => one.getAttribute("class")).join(" ")).slice(0, 100) || element.id || element.localName;
+
+  const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
+
+  // What there is to know of an element beside its role, name and value.
+  const details = (item, value, point, marks) => {
+    const { node, role, text, kids } = item;
+    const given = (name) => squeeze(node.getAttribute(name) ?? "");
+    const number = node.matches("progress, meter") ? String(node.value)
+      : value === null ? given("aria-valuenow") : "";
+    const unnamed = !text && !kids?.length && /^(button|generic|link)$/.test(role);
+    const suggested = [...node.list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
+    return Object.entries({
+      level: given("aria-level") || (/^h\d$/.test(node.localName) ? node.localName[1] : ""),
+      type: node.matches("input") && TYPED.test(node.type) ? node.type : "",
+      value: number,
+      ...Object.fromEntries(limits(node)),
+      valuetext: given("aria-valuetext") === number ? "" : given("aria-valuetext"),
+      format: FORMATS[node.type],
+      options: choices(node) || suggested.join(" | "),
+      placeholder: node.placeholder === text ? "" : node.placeholder,
+      image: text ? "" : pictured(node),
+      shows: value === item.shows ? "" : item.shows,
+      class: unnamed ? classes(node) : "",
+      state: states(item, point, marks),
+      ...Object.fromEntries(scrolled(node)),
+    }).map(([name, detail]) => [name, String(detail ?? "")]).filter(([, detail]) => detail);
+  };
+
+  // The line of an item, so deep in the tree.
+  const line = (item, depth, marks) => {
+    const { node, shown = node, role } = item;
+    const text = squeeze(item.text ?? "");
+    if (!node) return { id: null, tag: "more", text, x: 0, y: 0, point: null, role, depth };
+    if (node instanceof Text) {
+      const [x, y] = place(extent(node), parentOf(node));
+      const point = target(node);
+      const state = hidden(node, point);
+      return { id: idOf(node), tag: "text", text, x, y, point, role, depth,
+        details: state ? [["state", state]] : [] };
+    }
+    const found = described(node, text, shown);
+    if (node.type in FORMATS) found.point = beginning(node);
+    if (!found.point && !visible(shown)) found.id = null;
+    const edited = role === "textbox" && found.value === null && !item.kids.length; // not a field
+    const value = edited ? item.shows ?? "" : /^(button|listbox)$/.test(role) ? null : found.value;
+    return { ...found, classes: "", value, role, depth,
+      details: details({ ...item, text }, value, found.point, marks) };
+  };
+
+  const tree = () => {
+    const focus = focusedElement();
+    const named = focus?.getAttribute("aria-activedescendant");
+    const active = named ? focus.getRootNode().getElementById(named) : null;
+    const lines = outer ? [] : wholePage().map((one) => ({ ...one, role: "page", depth: 0 }));
+    const left = grown().map((item) => [item, 0]).reverse();
+    while (left.length) {
+      const [item, depth] = left.pop();
+      lines.push(line(item, depth, { focus, active }));
+      for (const one of item.inner?.tree() ?? []) lines.push({ ...one, depth: one.depth + depth + 1 });
+      for (const kid of [...item.kids ?? []].reverse()) left.push([kid, depth + 1]);
+    }
+    return lines;
+  };
+
+  return { tree };
+})();

@@ -1,0 +1,270 @@
+"""The page as a tree of roles, names and states, in a real Chromium."""
+
+import itertools
+import re
+
+import pytest
+from own_pages import Pages
+
+from pytest_miniwob_agent import Accept, Click, Enter, Press, Scroll, Wait
+from pytest_miniwob_agent.screen import render
+
+pytestmark = pytest.mark.integration
+
+TASK = '<script>window.task = {goal: "g", reward: () => 0}</script>'
+
+
+@pytest.fixture
+def open_tree(tmp_path, browser):
+    """Open a page with this body; returns the environment and its first screen as lines."""
+    pages = Pages(tmp_path / "pages", browser)
+
+    def make(body):
+        pages.write(page_html=f"<!DOCTYPE html><body>{TASK}{body}</body>")
+        env = pages.open("page")
+        return env, lines(env.reset(screen="tree"))
+
+    return make
+
+
+def lines(seen):
+    return render(seen.elements).splitlines()
+
+
+def without_ids(shown):
+    return [
+        " ".join(word for word in line.split(" ") if not word.startswith("id=")) for line in shown
+    ]
+
+
+STATES = {
+    "<h2>Title</h2>": 'heading "Title" level=2',
+    "<div role=heading aria-level=4>Sub</div>": 'heading "Sub" level=4',
+    "<div role=checkbox aria-checked=mixed tabindex=0>All</div>": 'checkbox "All" checked=mixed',
+    "<button aria-expanded=true aria-haspopup=menu>M</button>": 'button "M" expanded haspopup=menu',
+    "<button aria-pressed=mixed>P</button>": 'button "P" pressed=mixed',
+    "<input aria-label=F required aria-invalid=spelling readonly value='a b'>":
+        'textbox "F" value="a b" readonly required invalid=spelling',
+    "<input aria-label=Off disabled aria-required=true>":
+        'textbox "Off" value="" disabled required',
+    "<div role=tab aria-selected=true tabindex=0>T</div>": 'tab "T" selected',
+    "<a href=# aria-current=page>Here</a>": 'link "Here" current=page',
+    "<div role=slider tabindex=0 aria-label=L aria-valuenow=3 aria-valuemax=9 aria-valuetext=three"
+    " style='height:9px'></div>": 'slider "L" value=3 maximum=9 valuetext=three',
+    "<progress value=3 max=10 aria-label=P></progress>": 'progressbar "P" value=3 maximum=10',
+    "<meter value=.4 aria-label=M></meter>": 'meter "M" value=0.4',
+    "<input type=range min=0 max=8 value=2 aria-label=R>":
+        'slider "R" value=2 minimum=0 maximum=8',
+    "<div contenteditable aria-label=N>Some <b>text</b></div>": 'textbox "N" value="Some text"',
+    "<textarea aria-label=T>a\nb</textarea>": 'textbox "T" value="a\\nb"',
+    "<details open><summary>S</summary>In</details>":
+        'group\n  button "S" expanded\n  text "In"',
+    "<details><summary>S</summary>In</details>": 'group\n  button "S" collapsed',
+    "<select aria-label=C><option>One<option selected>Two</select>":
+        'combobox "C" value=Two options="One | Two"',
+    "<select size=2 aria-label=C><option selected>One<option>Two</select>":
+        'listbox "C"\n  option "One" selected\n  option "Two"',
+    "<input list=d aria-label=I><datalist id=d><option>Al<option>Be</datalist>":
+        'combobox "I" value="" options="Al | Be"',
+    "<canvas width=9 height=9>Fallback</canvas>": 'canvas "Fallback"',
+    "<table><tr><th aria-sort=ascending>N<tr><td>1</table>":
+        'table\n  row\n    columnheader "N" sort=ascending\n  row\n    cell "1"',
+    "<dialog open aria-modal=true>D</dialog>": 'dialog "D" modal',
+    "<input type=password value=x aria-label=P>": 'textbox "P" value=x type=password',
+    "<ul><li>One<li><a href=#>Two</a></ul>":
+        'list\n  listitem "One"\n  listitem\n    link "Two"',
+    "<nav aria-label=Main><a href=#>A</a></nav>": 'navigation "Main"\n  link "A"',
+    "<p>Some <b>bold</b> text</p>": 'text "Some bold text"',
+    "<span onclick=1>A</span> <span>B</span>": 'text "A" clickable\ntext "B"',
+    "<ul role=presentation><li>One</ul>": 'text "One"',
+    "<div class=swatch style='width:9px;height:9px;background:red'></div>": "generic class=swatch",
+    "<div style='height:9px;cursor:pointer' class=card><b>A</b><br><button>B</button></div>":
+        'generic clickable\n  text "A"\n  button "B"',
+    "<button><svg class=bin width=9 height=9><path d=M0,0L9,9 /></svg></button>":
+        "button class=bin",
+    "<svg width=9 height=9><title>Icon</title><path d=M0,0L9,9 /></svg>": 'img "Icon"',
+    "<svg width=30 height=20><text y=15>10%</text><path d=M0,0L9,9 /></svg>": 'text "10%"',
+    "<svg class=star width=9 height=9 style='cursor:pointer'></svg>":
+        "generic class=star clickable",
+    "<img alt='' width=9 height=9>": "",
+    "<input role=combobox aria-label=C aria-activedescendant=o autofocus>"
+    "<div role=listbox><div role=option id=o>O</div></div>":
+        'combobox "C" value="" focused\nlistbox\n  option "O" active',
+}  # fmt: skip
+
+
+def together(bodies):
+    """Parts of one page, none of which is a list with its neighbours."""
+    return "".join(
+        f"<{tag}>{body}</{tag}>"
+        for body, tag in zip(bodies, itertools.cycle(("div", "section")), strict=False)
+    )
+
+
+def test_roles_names_values_and_states_are_shown(open_tree):
+    _, [_, *shown] = open_tree(together(STATES))
+    expected = "\n".join(filter(None, STATES.values()))
+    assert [line.removesuffix(" outside") for line in without_ids(shown)] == expected.split("\n")
+
+
+NAMES = {
+    "<label for=e>E-mail</label><input id=e>": 'textbox "E-mail"',
+    "<label>Age <input></label>": 'textbox "Age"',
+    "<button aria-label='Close window'>X</button>": 'button "Close window" shows=X',
+    "<i id=a hidden>Hid</i><i id=b>den</i><input aria-labelledby='a b'>":
+        'textbox "Hid den"',
+    "<img alt='A cat' width=9 height=9>": 'img "A cat"',
+    "<button title=Tip></button>": 'button "Tip"',
+    "<input placeholder=you@x>": 'textbox "you@x"',
+    "<label>L<input placeholder=you@x></label>": 'textbox "L" value="" placeholder="you@x"',
+    "<fieldset><legend>Size</legend>x</fieldset>": 'group "Size"',
+    "<table><caption>Cap</caption><tr><td>1</table>": 'table "Cap"',
+    "<figure><figcaption>Fig</figcaption>x</figure>": 'figure "Fig"',
+    "<button><img alt=Save width=9 height=9> all</button>": 'button "Save all"',
+    "<button>A<span hidden>B</span><i aria-hidden=true>C</i></button>": 'button "A"',
+    "<input type=submit>": 'button "Submit"',
+    "<button><span style='display:contents'>Buy now</span></button>": 'button "Buy now"',
+    "<style>#nine::before{content:attr(class)'%'}</style><button id=nine class=9></button>":
+        'button "9%"',
+    "<style>#n::before{content:'Normal'}</style><a href=# id=n></a>": 'link "Normal"',
+    '<button>"\n\\</button>': r'button "\" \\"',
+}  # fmt: skip
+
+
+def test_a_thing_has_the_name_that_assistive_technology_says(open_tree):
+    _, shown = open_tree(together(NAMES))
+    said = [line for line in without_ids(shown) if re.match('[a-z]+ "', line)]
+    expected = iter(NAMES.values())
+    wanted = next(expected)
+    for line in said:
+        if line.startswith(wanted):
+            wanted = next(expected, None)
+        if wanted is None:
+            return
+    raise AssertionError(f"{wanted} is not in its place in {said}")
+
+
+SHADOW = """
+    <x-field aria-label="Of the host"></x-field>
+    <x-button><b slot=name>Slotted</b> default</x-button>
+    <x-labelled></x-labelled><p id=outer>Outer</p>
+    <iframe title=Frame srcdoc="<button>Inside</button>"></iframe>
+    <script>
+      const define = (name, html) => customElements.define(name, class extends HTMLElement {
+        constructor() { super(); this.attachShadow({mode: "open"}).innerHTML = html; }
+      });
+      define("x-field", "<input>");
+      define("x-button", "<button><slot name=name></slot></button><i><slot></slot></i>");
+      define("x-labelled", "<span id=inner>Inner</span><input aria-labelledby='inner outer'>");
+    </script>"""
+
+
+def test_shadow_trees_slots_and_frames_are_nested_in_place(open_tree):
+    _, shown = open_tree(SHADOW)
+    assert without_ids(shown) == [
+        'textbox "Of the host" value=""', 'button "Slotted"', 'text "default"', 'text "Inner"',
+        'textbox "Inner Outer" value=""', 'text "Outer"', 'iframe "Frame"', '  button "Inside"',
+    ]  # fmt: skip
+
+
+def test_a_box_that_a_label_draws_has_its_state_and_can_be_ticked(open_tree):
+    env, shown = open_tree("""
+        <label><input type=checkbox style="opacity:0;position:absolute">One</label>
+        <label><input type=radio style="position:absolute;width:1px;height:1px;
+          clip-path:inset(50%)"><b style="background:red">.</b>Two</label>
+        <input type=checkbox id=three hidden><label for=three>Three</label>""")
+    assert without_ids(shown) == ['checkbox "One"', 'radio ".Two"', 'checkbox "Three"']
+    for line in shown:
+        after = env.step(Click(int(line.split("id=")[1])))
+        assert after.error is None
+    assert [line.split()[-1] for line in lines(after.observation)] == ["checked"] * 3
+
+
+ROWS = "".join(f"<tr><td>Row {number}<td><button>Del</button>" for number in range(1000))
+
+
+def test_of_a_long_list_there_is_what_is_in_sight_and_how_much_more(open_tree):
+    env, shown = open_tree(
+        f"<div style='height:100px;overflow:auto'><table>{ROWS}</table></div><button>After</button>"
+    )
+    assert shown[0].startswith('generic id=1 scroll="0 of ')
+    assert "Row 0" in shown[3]
+    assert shown[-1].startswith('button "After"')
+    rows = sum(line.strip().startswith("row") for line in shown)
+    assert shown[-2].strip() == f"and {1000 - rows} more rows, scroll"
+    below = lines(env.step(Scroll(1, 5000)).observation)
+    more = [int(line.split()[1]) for line in below if " more rows, scroll" in line]
+    assert len(more) == 2
+    assert 990 < sum(more) < 1000
+    assert 'cell "Row 0"' not in "\n".join(below)
+
+
+def test_ids_stay_and_what_is_out_of_sight_or_covered_says_so(open_tree):
+    env, shown = open_tree("""
+        <button onclick="late.hidden = false">Show</button><p id=late hidden>Late</p>
+        <div style="position:relative;width:60px"><button>Under</button>
+          <div style="position:absolute;inset:0;background:red" class=over></div></div>
+        <p style="margin-top:900px">Low</p>""")
+    assert shown[0].startswith('page scroll="0 of ')
+    assert shown[1:] == [
+        'button "Show" id=1', 'button "Under" id=2 covered', "generic id=3 class=over",
+        'text "Low" id=4 outside',
+    ]  # fmt: skip
+    after = lines(env.step(Click(1)).observation)
+    assert after[1:] == [
+        'button "Show" id=1 focused', 'text "Late" id=5', *shown[2:]
+    ]  # fmt: skip
+    assert lines(env.reset(screen="tree")) == shown
+    assert lines(env.reset(full=True)) == lines(env.reset(screen="full"))
+
+
+def test_what_changes_while_an_agent_waits_is_a_line(open_tree):
+    env, _ = open_tree("""
+        <p id=said>Not yet</p><script>
+        let count = 0;
+        setInterval(() => { said.textContent = `At ${++count}`; }, 500);
+        </script>""")
+    screen, *changes = lines(env.step(Wait(1)).observation)
+    assert re.fullmatch(r'text "At \d" id=1', screen)
+    assert [re.sub(r"[\d.]+", "N", line) for line in changes] == [
+        'change at="N s" of="id=N" text="At N"', 'change at="N s" of="id=N" text="At N"'
+    ]  # fmt: skip
+
+
+def test_a_screen_of_many_nested_elements_can_be_read(open_tree):
+    _, shown = open_tree("""<script>
+        let inner = document.body;
+        for (let count = 0; count < 10000; count++) {
+          inner.append(document.createElement("div"));
+          inner = inner.lastChild;
+          inner.style.display = "contents";
+        }
+        inner.innerHTML = "<button>Deep</button>";
+        </script>""")
+    assert shown == ['button "Deep" id=1']
+
+
+def test_a_page_is_worked_on_by_the_ids_of_the_tree(open_tree):
+    env, _ = open_tree("<label>Name <input></label><button>Send</button>")
+    seen = env.reset(screen="tree")
+    [name] = [one for one in seen.elements if (one.role, one.text) == ("textbox", "Name")]
+    after = env.step(Enter("Ann", name.id)).observation
+    assert lines(after)[0] == 'textbox "Name" id=1 value=Ann focused'
+    assert lines(env.step(Press("TAB")).observation)[1] == 'button "Send" id=2 focused'
+
+
+def test_the_next_page_of_a_trial_is_a_tree_too(open_tree, tmp_path):
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "next.html").write_text(f"<body>{TASK}<h1>There</h1></body>")
+    env, shown = open_tree("<a href=next.html>On</a>")
+    assert shown == ['link "On" id=1']
+    assert lines(env.step(Click(1)).observation) == ['heading "There" id=2 level=1']
+
+
+def test_a_dialog_is_a_line_of_the_tree(open_tree):
+    env, _ = open_tree("<button onclick=\"prompt('Your name?', 'Bob')\">Ask</button>")
+    assert lines(env.step(Click(1)).observation) == ['prompt "Your name?" value=Bob']
+    assert lines(env.step(Accept()).observation) == ['button "Ask" id=1 focused']
+    assert lines(env.reset(full=True))[0].startswith("<button")
+    assert lines(env.step(Click(1)).observation)[0].startswith("<prompt")
+    env.step(Accept())
