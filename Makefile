@@ -7,6 +7,7 @@ VENV  := .venv
 STAMP := $(VENV)/.installed
 DOCS  := $(VENV)/.installed-docs
 FRAMEWORKS := .venv-frameworks/.installed
+WIDGETS := .cache/widgets/pages
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 # Python may keep what it compiles; otherwise each run of pytest compiles the tests again.
@@ -14,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types \
-	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks
+	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks widgets
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -47,7 +48,7 @@ test: $(STAMP) browser grid ## run the tests, except for sweeps
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
-test-all: $(STAMP) browser grid frameworks ## run all tests, sweeps too
+test-all: $(STAMP) browser grid frameworks widgets ## run all tests, sweeps too
 	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
@@ -81,6 +82,8 @@ check-pictures: $(STAMP) browser ## fail if a picture in the documentation no lo
 # Hundreds of megabytes, for sweeps only: `make test` does without.
 frameworks: $(FRAMEWORKS) ## set up the frameworks of examples/ and a gateway, which tests in test-all need
 
+widgets: $(WIDGETS) ## build pages with components of modern libraries, which tests in test-all need
+
 package: browser ## build the package in dist, and try the wheel in an environment of its own
 	@PYTHON='$(PYTHON)' bash .ci/check-package
 
@@ -96,6 +99,9 @@ $(STAMP): pyproject.toml
 
 $(FRAMEWORKS): pyproject.toml .ci/install-frameworks | $(STAMP)
 	@bash .ci/install-frameworks
+
+$(WIDGETS): $(wildcard tests/widgets/*.mjs) tests/widgets/package.json .ci/install-widgets
+	@bash .ci/install-widgets
 
 $(DOCS): $(STAMP)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -1,0 +1,77 @@
+"""The mechanisms by which components of modern libraries work, each on a small page."""
+
+import pytest
+from own_pages import Pages
+from projects import ROOT
+from widget_steps import Actions, Missing
+
+from pytest_miniwob_agent.screen import render
+
+pytestmark = pytest.mark.integration
+
+
+def waits_for(reason):
+    """A page that can't be used yet."""
+    return pytest.mark.xfail(reason=reason, raises=(AssertionError, Missing), strict=True)
+
+
+@pytest.fixture
+def open_page(browser):
+    pages = Pages(ROOT / "tests" / "widgets" / "min", browser)
+    return lambda name: Actions(pages.open(f"min-{name}"))
+
+
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [
+        pytest.param("abs", [("click", "button Pick")], marks=waits_for("clipping")),
+        pytest.param(
+            "dnd-html5", [("drag", "listitem A > listitem B")], marks=waits_for("time in drags")
+        ),
+        pytest.param("drag-raf", [("drag", "text Box > 300,0")], marks=waits_for("time in drags")),
+        pytest.param(
+            "drag-timer", [("drag", "text Box > 300,0")], marks=waits_for("time in drags")
+        ),
+    ],
+)
+def test_the_page_can_be_completed(open_page, name, steps):
+    page = open_page(name)
+    for verb, target in steps:
+        getattr(page, verb)(target)
+    assert page.last.solved
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        pytest.param("antd", {'text "Menu of choices"'}, marks=waits_for("motion")),
+        pytest.param("starttime", {'text "Panel"'}, marks=waits_for("motion")),
+        pytest.param("waapi", {'text "after"'}, marks=waits_for("motion")),
+    ],
+)
+def test_what_a_click_leads_to_is_there(open_page, name, shown):
+    page = open_page(name)
+    before = {one.text: one.x for one in page.seen.elements}
+    page.click("button Go")
+    lines = render(page.seen.elements, {one.id for one in page.seen.elements}).splitlines()
+    assert shown <= set(lines)
+    assert all(one.x == before.get(one.text, one.x) for one in page.seen.elements)  # it has moved
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("opacity", ['checkbox "One" checked', 'radio "Two"', 'checkbox "Three" checked']),
+        pytest.param(
+            "contents",
+            [
+                'text "Plain contents"', 'button "Buy now"', 'button "Slotted text"',
+                'text "Default label"',
+            ],
+            marks=waits_for("boxes of display: contents"),
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_person_sees_is_there(open_page, name, shown):
+    elements = open_page(name).seen.elements
+    assert render(elements, {one.id for one in elements}).splitlines() == shown

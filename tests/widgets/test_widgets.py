@@ -1,0 +1,116 @@
+"""Components of modern libraries: used by actions and by programs, certified, equal at each run."""
+
+from functools import partial
+
+import pytest
+from own_pages import Pages
+from projects import ROOT
+from widget_steps import STEPS, Actions, Program, steps_of
+
+from pytest_miniwob_agent import Case, Limits, run_episode
+from pytest_miniwob_agent.browser.certification import certify
+from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.testing import ScriptedLLM
+
+playwright = pytest.importorskip("playwright.sync_api")
+
+FOLDER = ROOT / ".cache" / "widgets" / "pages"
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.sweep,
+    pytest.mark.skipif(not FOLDER.exists(), reason="no pages: run make widgets"),
+]
+
+MOTION = {
+    "animationend", "antd-datepicker", "antd-form", "antd-select", "framer-wizard", "transitionend",
+    "view-transition", "waapi",
+}  # fmt: skip
+"""Pages whose animations must come to their end."""
+
+WAITING = {
+    "actions": {
+        **dict.fromkeys(MOTION, "motion"),
+        **dict.fromkeys(("dialog", "fixed-in-hidden", "popover"), "clipping"),
+        "antd-upload": "an action for files",
+        "flatpickr": "choosing a month, which moves the year",
+        "sortablejs": "time in drags",
+    },
+    "program": {
+        **dict.fromkeys(MOTION - {"antd-form", "view-transition"}, "motion"),
+        "infinite-scroll": "time in sleeps",
+        "sortablejs": "time in drags",
+    },
+    "certify": {
+        "framer-wizard": "motion", "view-transition": "motion", "tanstack-virtual": "real time",
+    },
+}  # fmt: skip
+"""Why a page is expected to fail; what comes off this list stays off it."""
+
+
+def pages_by(way):
+    return [
+        pytest.param(name, marks=[pytest.mark.xfail(reason=WAITING[way][name])])
+        if name in WAITING[way]
+        else name
+        for name in STEPS
+    ]
+
+
+@pytest.fixture
+def pages(browser):
+    return Pages(FOLDER, browser)
+
+
+@pytest.mark.parametrize("name", pages_by("actions"))
+def test_a_page_is_completed_by_actions_on_its_tree_alike_at_each_run(pages, name):
+    def play():
+        actions = Actions(pages.open(name))
+        screens = [actions.seen]
+        for verb, target in steps_of(name):
+            getattr(actions, verb)(target)
+            screens.append(actions.last)
+        assert actions.last.solved
+        return screens
+
+    assert play() == play()
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with playwright.sync_playwright() as started:
+        yield started.chromium
+
+
+@pytest.mark.parametrize("name", pages_by("program"))
+def test_a_page_is_completed_by_a_program(pages, chromium, name):
+    class Agent:
+        name = "script"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            with env.hand_over() as handed:
+                page = chromium.connect_over_cdp(handed.cdp_url).contexts[0].pages[0]
+                page.set_default_timeout(3000)  # of the page's time
+                program = Program(page)
+                for verb, target in steps_of(name):
+                    getattr(program, verb)(target)
+
+    model, limits = ScriptedLLM([]), Limits(steps=100)
+    page = pages.open(name)
+    case = Case(name, "pages", 1)
+    assert run_episode(case, Agent(), page, model, limits, model="m", raising=True).solved
+
+
+@pytest.mark.parametrize("screen", ["compact", "full", "tree"])
+def test_the_pages_are_the_same_in_any_order_and_at_any_pace(screen):
+    verdicts = certify(
+        [Case(name, "pages", 1) for name in STEPS],
+        lambda browser, case: Pages(FOLDER, browser).open(case.task),
+        partial(Browser),
+        {},
+        screen=screen,
+        pixels=True,
+    )
+    differ = {one.case.task: one.difference for one in verdicts if one.difference}
+    assert [text for name, text in differ.items() if name not in WAITING["certify"]] == []
