@@ -4,7 +4,7 @@
 const Everything = (() => {
   const { outer } = Visit;
   const { agentOf } = Frames;
-  const { body, childrenOf, parentOf, folding, owner, extent, visible, place, target } = Sight;
+  const { body, childrenOf, parentOf, passed, folding, owner, extent, visible, place, target } = Sight;
   const { idOf, ignored, squeeze, copied, described } = Leaves;
   const { channels } = Colours;
   const { scrolls, FORMATS, beginning, facts } = Facts;
@@ -56,7 +56,7 @@ const Everything = (() => {
       else if (node instanceof Text && node.data.trim()) within.push(entry(node, squeeze(node.data)));
     }
     const found = within.flat();
-    if (element === body()) return found;
+    if (element === body() || passed(element)) return found;
     if (found.every(({ node }) => node instanceof Text)) {
       const { childElementCount, id } = plain(element);
       const leaf = found.length || (!childElementCount && !WHOLE_PAGE.has(id))

@@ -4,8 +4,8 @@ const Leaves = (() => {
   const { outer } = Visit;
   const { agentOf } = Frames;
   const { inCore } = Main;
-  const { body, childrenOf, parentOf, folding, extent, visible, reachable, place, target,
-    focusedElement } = Sight;
+  const { body, childrenOf, parentOf, passed, folding, recorded, extent, visible, reachable, place,
+    target, focusedElement } = Sight;
 
   // What core.js adds to a page, and its goal, which is read elsewhere.
   const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
@@ -43,9 +43,15 @@ const Leaves = (() => {
 
   const text = (node, parent) => {
     const rect = extent(node);
-    if (!visible(parent) || !reachable(rect, parent)) return [];
+    if (!visible(parent) || !reachable(rect, node)) return [];
     const [x, y] = place(rect, parent);
     return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
+  };
+
+  // True or False for what is drawn in place of a check box or radio button that does not show.
+  const tick = (element) => {
+    const control = recorded ? null : plain(element).closest("label")?.control;
+    return ["checkbox", "radio"].includes(control?.type) && !visible(control) ? control.checked : null;
   };
 
   // An element, with the id and the place of what shows for it.
@@ -63,6 +69,8 @@ const Leaves = (() => {
       value = squeeze(element.selectedOptions[0]?.text ?? "");
     } else if (element instanceof HTMLOptionElement) {
       value = element.selected;
+    } else {
+      value = tick(element);
     }
     const [x, y] = place(extent(shown), parentOf(shown));
     return {
@@ -91,7 +99,7 @@ const Leaves = (() => {
       else if (node instanceof Text && node.data.trim()) parts.push(text(node, element));
     }
     const found = parts.flat();
-    if (element === body() || found.some((leaf) => leaf.id !== null)) return found;
+    if (element === body() || passed(element) || found.some((leaf) => leaf.id !== null)) return found;
     if (!found.length && plain(element).childElementCount
       && !plain(element).matches("a, button, label")) {
       return [];

@@ -22,30 +22,30 @@ const Roles = (() => {
     + "menuitemcheckbox menuitemradio option radio rowheader switch tab tooltip treeitem").split(" "));
   const NO_ROLE = /^(generic|none|presentation)$/;
 
-  const labelled = (element) => element.matches("[aria-label], [aria-labelledby], [title]");
-  const topmost = (element) => !element.closest("article, aside, main, nav, section");
+  const labelled = (element) => plain(element).matches("[aria-label], [aria-labelledby], [title]");
+  const topmost = (element) => !plain(element).closest("article, aside, main, nav, section");
   const IMPLICIT = {
-    a: (element) => element.hasAttribute("href") ? "link" : "",
-    area: (element) => element.hasAttribute("href") ? "link" : "",
+    a: (element) => plain(element).hasAttribute("href") ? "link" : "",
+    area: (element) => plain(element).hasAttribute("href") ? "link" : "",
     footer: (element) => topmost(element) ? "contentinfo" : "",
     form: (element) => labelled(element) ? "form" : "",
     header: (element) => topmost(element) ? "banner" : "",
-    img: (element) => element.getAttribute("alt") === "" && !labelled(element) ? "" : "img",
-    input: (element) => BY_TYPE[element.type] ?? (element.list ? "combobox" : "textbox"),
+    img: (element) => plain(element).getAttribute("alt") === "" && !labelled(element) ? "" : "img",
+    input: (element) => BY_TYPE[plain(element).type] ?? (plain(element).list ? "combobox" : "textbox"),
     section: (element) => labelled(element) ? "region" : "",
     select: (element) => element.multiple || element.size > 1 ? "listbox" : "combobox",
-    svg: (element) => labelled(element) || element.matches(":has(> title)") ? "img" : "",
+    svg: (element) => labelled(element) || plain(element).matches(":has(> title)") ? "img" : "",
     th: (element) => element.scope.startsWith("row")
-      || (!element.scope && element.matches(":has(~ td)")) ? "rowheader" : "columnheader",
+      || (!element.scope && plain(element).matches(":has(~ td)")) ? "rowheader" : "columnheader",
   };
 
   // The role of an element, empty for a generic one.
   const roleOf = (element) => {
-    const [role] = /[a-z]+(-[a-z]+)*/.exec(element.getAttribute("role") ?? "") ?? [];
+    const [role] = /[a-z]+(-[a-z]+)*/.exec(plain(element).getAttribute("role") ?? "") ?? [];
     if (role && !NO_ROLE.test(role)) return role;
-    if (role && !element.hasAttribute("tabindex")) return "";
-    const tag = element.localName;
-    const owner = /^(li|td|th|tr)$/.test(tag) ? element.closest("ul, ol, menu, table") : element;
+    if (role && !plain(element).hasAttribute("tabindex")) return "";
+    const tag = plain(element).localName;
+    const owner = /^(li|td|th|tr)$/.test(tag) ? plain(element).closest("ul, ol, menu, table") : element;
     if (!owner || NO_ROLE.test(owner.getAttribute("role"))) return "";
     const implicit = Object.hasOwn(IMPLICIT, tag) ? IMPLICIT[tag](element) : BY_TAG[tag];
     const edited = element.isContentEditable && !parentOf(element)?.isContentEditable;
@@ -54,17 +54,17 @@ const Roles = (() => {
 
   // What an element in a name says instead of its content; null where it says that.
   const instead = (element) => {
-    const label = element.getAttribute("aria-label")?.trim();
-    if (label || element.matches("img, area")) return label || element.alt;
-    if (element.matches("select")) return element.selectedOptions[0]?.text ?? "";
-    return element.matches("input:not([type=checkbox], [type=radio]), textarea") ? element.value : null;
+    const label = plain(element).getAttribute("aria-label")?.trim();
+    if (label || plain(element).matches("img, area")) return label || plain(element).alt;
+    if (plain(element).matches("select")) return element.selectedOptions[0]?.text ?? "";
+    return plain(element).matches("input:not([type=checkbox], [type=radio]), textarea") ? plain(element).value : null;
   };
 
   // The text of an element as a part of the name of another one. What is hidden is no part of it, but
   // where all of the element is.
   const said = (root, named = null) => {
     const shows = (element) => getComputedStyle(element).display === "contents"
-      || element.checkVisibility({ visibilityProperty: true });
+      || plain(element).checkVisibility({ visibilityProperty: true });
     const unseen = !shows(root);
     const parts = [];
     const left = childrenOf(root).reverse();
@@ -72,10 +72,10 @@ const Roles = (() => {
       const node = left.pop();
       if (typeof node === "string") parts.push(node);
       else if (node instanceof Text) parts.push(node.data);
-      else if (node.localName === "br") parts.push(" ");
-      if (!(node instanceof Element) || IGNORED_TAGS.has(node.localName) || node === named
+      else if (plain(node).localName === "br") parts.push(" ");
+      if (!(node instanceof Element) || IGNORED_TAGS.has(plain(node).localName) || node === named
         || node.ariaHidden === "true" || !(unseen || shows(node))
-        || (root.role === "treeitem" && node.matches("ul, ol, [role=group]"))) continue;
+        || (root.role === "treeitem" && plain(node).matches("ul, ol, [role=group]"))) continue;
       const text = instead(node);
       const gap = /^(inline|contents|ruby)/.test(getComputedStyle(node).display) ? "" : " ";
       left.push(gap, ...(text === null ? childrenOf(node).reverse() : [text]), gap);
@@ -85,10 +85,10 @@ const Roles = (() => {
 
   // The elements that are said to label one, in its tree or one around it.
   const labels = (element) => {
-    const ids = element.getAttribute("aria-labelledby")?.trim().split(/\s+/);
+    const ids = plain(element).getAttribute("aria-labelledby")?.trim().split(/\s+/);
     if (!ids?.[0]) return element.ariaLabelledByElements ?? [];
     return ids.map((id) => {
-      let root = element.getRootNode();
+      let root = plain(element).getRootNode();
       while (root.host && !root.getElementById(id)) root = root.host.getRootNode();
       return root.getElementById?.(id);
     }).filter(Boolean);
@@ -99,13 +99,13 @@ const Roles = (() => {
 
   // The name that attributes and other elements give an element, but for its content.
   const given = (element) => {
-    const around = element.shadowRoot ? [element.closest("label")].filter(Boolean) : [];
-    const caption = element.matches("figure, fieldset, svg, table") && element.querySelector(CAPTION);
+    const around = plain(element).shadowRoot ? [plain(element).closest("label")].filter(Boolean) : [];
+    const caption = plain(element).matches("figure, fieldset, svg, table") && plain(element).querySelector(CAPTION);
     return labels(element).map((one) => instead(one) ?? said(one)).join(" ").trim()
-      || squeeze(element.getAttribute("aria-label") ?? "")
+      || squeeze(plain(element).getAttribute("aria-label") ?? "")
       || [...element.labels ?? around].map((one) => said(one, element)).join(" ").trim()
-      || (element.matches("[type=submit], [type=reset], [type=button]") && element.value)
-      || (caption ? squeeze(caption.textContent) : squeeze(element.alt ?? element.label ?? ""));
+      || (plain(element).matches("[type=submit], [type=reset], [type=button]") && plain(element).value)
+      || (caption ? squeeze(caption.textContent) : squeeze(plain(element).alt ?? element.label ?? ""));
   };
 
   // The words that a style sheet puts before and after an element; icons of a font are no words.
@@ -120,11 +120,11 @@ const Roles = (() => {
     const named = given(element);
     const content = !named && NAMED_BY_CONTENT.has(role) ? said(element) : "";
     if (named || content) return [named || content, !named];
-    const field = element.matches("input, select, textarea, button");
-    const { host } = element.getRootNode(); // a field takes the name of the component that it is in
-    return [squeeze(element.title ?? "") || (field && host ? given(host) : "")
-      || squeeze(element.placeholder ?? element.ariaPlaceholder ?? "")
-      || (element.matches("input") ? USUAL[element.type] ?? "" : generated(element)), false];
+    const field = plain(element).matches("input, select, textarea, button");
+    const { host } = plain(element).getRootNode(); // a field takes the name of the component that it is in
+    return [squeeze(plain(element).title ?? "") || (field && host ? given(host) : "")
+      || squeeze(plain(element).placeholder ?? element.ariaPlaceholder ?? "")
+      || (plain(element).matches("input") ? USUAL[plain(element).type] ?? "" : generated(element)), false];
   };
 
   return { NAMED_BY_CONTENT, generated, roleOf, nameOf };

@@ -1,7 +1,8 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
 const Sight = (() => {
-  const { outer } = Visit;
+  const { own, outer } = Visit;
+  const recorded = !own && !outer; // pages of the package are read as in their recordings
   const { offset, scrolled, moved, viewport } = Frames;
 
   // What is read of a document: only one of HTML has a body, if no script has removed it.
@@ -52,6 +53,12 @@ const Sight = (() => {
   // The element of a node, which is an element or a text in one.
   const owner = (node) => node instanceof Text ? node.parentElement ?? parentOf(node) : node;
 
+  // True for an element without a box, whose contents are in the box around it.
+  const boxless = (element) => getComputedStyle(element).display === "contents";
+
+  // True for one that nobody uses either: what is in it belongs to the element around it.
+  const passed = (element) => boxless(element) && !plain(element).matches("a, button, label");
+
   // The boxes of a node's lines, and the box around them.
   const ranged = (node) => {
     if (!(node instanceof Text)) return node;
@@ -59,29 +66,63 @@ const Sight = (() => {
     range.selectNodeContents(node);
     return range;
   };
-  const extent = (node) => moved(plain(ranged(node)).getBoundingClientRect());
-
-  // The innermost of an element and those around it that scrolls or cuts off what overflows. The
-  // page does not change within a task of the browser, so each is looked for once.
-  const clippers = new Map();
-  const clipperOf = (element) => {
-    if (!clippers.size) queueMicrotask(() => clippers.clear());
-    clippers.set(document.body, null);
-    const passed = [];
-    let up = element;
-    for (; up && !clippers.has(up) && getComputedStyle(up).overflow === "visible"; up = parentOf(up)) {
-      passed.push(up);
-    }
-    const found = clippers.has(up) ? clippers.get(up) : up;
-    for (const one of passed) clippers.set(one, found);
-    return found;
+  const contents = (element) => {
+    const [range, nodes] = [document.createRange(), childrenOf(element)];
+    if (nodes.length) [range.setStartBefore(nodes[0]), range.setEndAfter(nodes.at(-1))];
+    return range;
+  };
+  const extent = (node) => {
+    const rect = plain(ranged(node)).getBoundingClientRect();
+    const empty = !rect.width && !rect.height && node instanceof Element && boxless(node);
+    return moved(empty ? contents(node).getBoundingClientRect() : rect);
   };
 
-  // True if a person could bring a box inside `parent` into sight by scrolling alone: in whole
-  // pixels it has more than one each way, and no ancestor cuts it off by hiding what overflows.
-  const reachable = (rect, parent) => {
+  // How a node's box is placed: in the flow, or taken out of it, up to its containing block
+  // (https://www.w3.org/TR/css-position-3/#def-cb).
+  const placed = (node) => {
+    const { position } = recorded || node instanceof Text ? {} : getComputedStyle(node);
+    return position === "fixed" || position === "absolute" ? position : "in flow";
+  };
+  const onTop = (node) => placed(node) !== "in flow"
+    && plain(node).matches(":modal, :popover-open, :fullscreen");
+  const MOVING = ["transform", "translate", "rotate", "scale", "perspective", "filter", "backdropFilter"];
+  const contains = (style, way) => (way === "absolute" && style.position !== "static")
+    || MOVING.some((name) => style[name] !== "none")
+    || /paint|layout|strict|content/.test(style.contain)
+    || /transform|translate|rotate|scale|perspective|filter|contain/.test(style.willChange);
+
+  // The innermost of an element and those around it that holds a box which is placed in some way,
+  // and scrolls or cuts off what overflows. The page does not change within a task of the browser,
+  // so each is looked for once.
+  const clippers = new Map(); // element -> the clipper of each way
+  const clipperFrom = (element, way = "in flow") => {
+    if (!clippers.size) queueMicrotask(() => clippers.clear());
+    const passed = [];
+    let found = null;
+    for (let up = element; up && up !== document.body; up = parentOf(up)) {
+      if (!clippers.has(up)) clippers.set(up, {});
+      const known = clippers.get(up);
+      if (way in known) {
+        found = known[way];
+        break;
+      }
+      passed.push([known, way]);
+      const style = getComputedStyle(up);
+      if (style.display === "contents" || (way !== "in flow" && !contains(style, way))) continue;
+      if (style.overflow !== "visible") found = up;
+      if (found || onTop(up)) break;
+      way = placed(up);
+    }
+    for (const [known, by] of passed) known[by] = found;
+    return found;
+  };
+  const clipperOf = (node) => (onTop(node) ? null : clipperFrom(parentOf(node), placed(node)));
+
+  // True if a person could bring a node with this box into sight by scrolling alone: in whole pixels
+  // it has more than one each way, and nothing cuts it off by hiding what overflows.
+  const reachable = (rect, node) => {
     let { left, top, right, bottom } = rect;
-    for (let up = clipperOf(parent); up; up = clipperOf(parentOf(up))) {
+    for (let up = clipperOf(node); up; up = clipperOf(up)) {
       const { overflowX, overflowY } = getComputedStyle(up);
       const box = extent(up);
       if (overflowX === "hidden" || overflowX === "clip") {
@@ -108,11 +149,26 @@ const Sight = (() => {
     && ![...plain(element).childNodes].some((node) =>
       node instanceof Text && node.data.trim() && !speck(extent(node)));
 
+  // Controls that pages make transparent, over something that they draw in their place.
+  const REPLACED = "input:is([type=checkbox], [type=radio], [type=range], [type=file])";
+
+  // True for an element that is drawn, wherever it is.
+  const shows = (element) => {
+    for (let up = element; up; up = parentOf(up)) {
+      const known = plain(up);
+      if (known.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return true;
+      const drawn = !recorded && known.matches(REPLACED)
+        ? known.checkVisibility({ visibilityProperty: true })
+        : boxless(up) && getComputedStyle(up).visibility === "visible";
+      if (!drawn) return false;
+    }
+    return false;
+  };
+
   const visible = (node) => {
-    const checked = { opacityProperty: true, visibilityProperty: true };
-    if (!plain(owner(node)).checkVisibility(checked)) return false;
+    if (!shows(owner(node))) return false;
     const rect = extent(node);
-    return reachable(rect, parentOf(node))
+    return reachable(rect, node)
       && !(node instanceof Element && negligible(node, rect));
   };
 
@@ -132,7 +188,7 @@ const Sight = (() => {
     let [x, y] = scrolled();
     x += rect.left + rect.width / 2;
     y += rect.top + rect.height / 2;
-    for (let up = clipperOf(parent); up; up = clipperOf(parentOf(up))) {
+    for (let up = clipperFrom(parent); up; up = clipperOf(up)) {
       x += plain(up).scrollLeft;
       y += plain(up).scrollTop;
     }
@@ -163,17 +219,20 @@ const Sight = (() => {
   };
 
   return {
+    recorded,
     body,
     parentOf,
     childrenOf,
-    clipperOf,
+    passed,
     folding,
     within,
     hitAt,
     owner,
     ranged,
     extent,
+    clipperOf,
     reachable,
+    shows,
     visible,
     focusedElement,
     place,

@@ -1,7 +1,7 @@
 // What a person sees of an element's state: disabled, selected, covered, out of sight.
 
 const States = (() => {
-  const { parentOf, clipperOf, within, hitAt, owner, extent, samples, focusedElement } = Sight;
+  const { clipperOf, within, hitAt, owner, extent, samples, focusedElement } = Sight;
   const { squeeze } = Leaves;
 
   const attribute = (around, name) => {
@@ -20,7 +20,7 @@ const States = (() => {
       [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
     };
     cut(Frames.viewport());
-    for (let up = clipperOf(parentOf(node)); up; up = clipperOf(parentOf(up))) cut(extent(up));
+    for (let up = clipperOf(node); up; up = clipperOf(up)) cut(extent(up));
     return { left, top, right, bottom };
   };
 

@@ -4,7 +4,7 @@
 const Tree = (() => {
   const { outer } = Visit;
   const { agentOf } = Frames;
-  const { childrenOf, parentOf, extent, visible, place, target, focusedElement } = Sight;
+  const { body, childrenOf, parentOf, extent, visible, place, target, focusedElement } = Sight;
   const { idOf, ignored, squeeze, described } = Leaves;
   const { inSight, covered } = States;
   const { scrolls, pictured, FORMATS, beginning, limits, choices, scrolled } = Facts;
@@ -21,23 +21,23 @@ const Tree = (() => {
   const cursor = (element) => element && getComputedStyle(element).cursor;
   const points = (element, kinds) => kinds.test(cursor(element))
     && cursor(element) !== cursor(parentOf(element));
-  const clickable = (element) => element.matches("[onclick]") || points(element, /pointer/);
+  const clickable = (element) => plain(element).matches("[onclick]") || points(element, /pointer/);
 
   // True for an element that answers to the mouse or the keyboard, as far as can be seen.
   const acts = (element) => clickable(element) || scrolls(element) || points(element, /grab|move|resize/)
-    || element.matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
+    || plain(element).matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
 
   // What shows in place of a field that is itself too small or transparent to be seen: its label,
   // or what it lies in.
   const shownFor = (field) => {
-    const ticked = /^(checkbox|radio)$/.test(field.type);
-    const drawn = field.checkVisibility({ visibilityProperty: true });
+    const ticked = /^(checkbox|radio)$/.test(plain(field).type);
+    const drawn = plain(field).checkVisibility({ visibilityProperty: true });
     const label = ticked && [...field.labels].find(visible);
     if (visible(field)) return field;
-    if (field.closest("[aria-hidden=true]") || !(drawn || label)) return null;
+    if (plain(field).closest("[aria-hidden=true]") || !(drawn || label)) return null;
     let up = label || parentOf(field);
     for (let count = 0; count < 3 && up && !visible(up); count++) up = parentOf(up);
-    return up && up !== document.body && visible(up) ? up : null;
+    return up && up !== body() && visible(up) ? up : null;
   };
 
   // The children of an element; in a long list only those in sight, and how many others there are.
@@ -92,11 +92,11 @@ const Tree = (() => {
       const text = flows ? kids[0].text : ` ${kids[0].text} `;
       return [{ ...kids[0], node: element, text, acting, flows }];
     }
-    if (element === document.body || (kids.length && !acting) || !visible(element)) return kids;
+    if (element === body() || (kids.length && !acting) || !visible(element)) return kids;
     const text = kids.length ? "" : generated(element);
     const { width, height } = extent(element);
-    const drawn = !element.matches("img, svg, svg *") && Math.min(width, height) >= LEAST
-      && (painted(element) || pictured(element) || element.localName.includes("-"));
+    const drawn = !plain(element).matches("img, svg, svg *") && Math.min(width, height) >= LEAST
+      && (painted(element) || pictured(element) || plain(element).localName.includes("-"));
     return text || acting || drawn
       ? [{ node: element, role: text ? "text" : "generic", text, kids, acting }] : [];
   };
@@ -105,22 +105,22 @@ const Tree = (() => {
   const close = ({ node: element, role, kids: found }) => {
     const kids = merged(found, element);
     const texts = joined(kids.filter(isText));
-    const field = element instanceof HTMLLabelElement ? element.control : null;
+    const field = element instanceof HTMLLabelElement ? plain(element).control : null;
     if (field && shownFor(field) && nameOf(field, roleOf(field))[0].includes(texts)) {
       return kids.filter((kid) => !isDecor(kid));
     }
     if (!role) return generic(element, kids);
-    const shown = element.matches("input, textarea") ? shownFor(element) : element;
+    const shown = plain(element).matches("input, textarea") ? shownFor(element) : element;
     const widget = WIDGETS.has(role) || NAMED_BY_CONTENT.has(role);
     if (!shown || !(kids.length || (visible(shown) && (widget || acts(element))))) return kids;
     const [name, byContent] = nameOf(element, role);
-    const plain = kids.length > 0 && kids.every(isText);
+    const textual = kids.length > 0 && kids.every(isText);
     const item = { node: element, shown, role, text: name, kids };
-    if (plain && !name && role !== "textbox") return [{ ...item, text: texts, kids: [] }];
-    if (plain && !byContent && (role === "textbox" || kids.length === 1)) {
+    if (textual && !name && role !== "textbox") return [{ ...item, text: texts, kids: [] }];
+    if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
       return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
     }
-    const kept = byContent || (widget && !plain) ? kids.filter((kid) => !isDecor(kid))
+    const kept = byContent || (widget && !textual) ? kids.filter((kid) => !isDecor(kid))
       : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
     return [{ ...item, kids: kept }];
   };
@@ -131,7 +131,7 @@ const Tree = (() => {
       const word = node.role.replace(/^(list)?item$|^$/, "item");
       return { role: `and ${node.count} more ${word}s, scroll` };
     }
-    if (node instanceof Text || node.localName === "br") {
+    if (node instanceof Text || plain(node).localName === "br") {
       const text = node.data?.trim() ? node.data : " ";
       const { parentElement: around } = node;
       const shut = around?.matches("details:not([open])")
@@ -139,18 +139,18 @@ const Tree = (() => {
       return text === " " || (visible(node) && !shut) ? { node, role: "text", text, flows: true } : null;
     }
     if (!(node instanceof Element) || ignored(node)) return null;
-    const ticked = node.matches("input[type=checkbox], input[type=radio]"); // by its label
+    const ticked = plain(node).matches("input[type=checkbox], input[type=radio]"); // by its label
     const boxless = getComputedStyle(node).display === "contents";
-    if (!ticked && !boxless && !node.checkVisibility()) return null;
+    if (!ticked && !boxless && !plain(node).checkVisibility()) return null;
     const inner = agentOf(node);
     const role = roleOf(node);
-    const leaf = inner || node.matches(LEAVES) || (role === "combobox" && node.matches("select"));
+    const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
     if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
     return { node, role, kids: [], left: leaf ? [] : listed(node).reverse() };
   };
 
   const grown = () => {
-    const stack = [open(document.body)];
+    const stack = [open(body())];
     for (;;) {
       const here = stack.at(-1);
       if (here.left.length) {
@@ -173,23 +173,23 @@ const Tree = (() => {
   };
 
   const states = ({ node, shown, role, kids }, point, { focus, active }) => {
-    const aria = (name) => node.getAttribute(`aria-${name}`) ?? "";
+    const aria = (name) => plain(node).getAttribute(`aria-${name}`) ?? "";
     const either = (state, own) => {
       const value = own ? "true" : aria(state);
       if (/^(false|none)?$/.test(value)) return "";
       return value === "true" ? state : `${state}=${value.replace(/[^\w-]/g, "")}`;
     };
-    const opened = node.matches("details > summary") ? node.parentElement.open : aria("expanded");
+    const opened = plain(node).matches("details > summary") ? plain(node).parentElement.open : aria("expanded");
     return [
-      node.indeterminate ? "checked=mixed" : either("checked", node.checked),
-      either("selected", node.selected),
+      plain(node).indeterminate ? "checked=mixed" : either("checked", plain(node).checked),
+      either("selected", plain(node).selected),
       either("pressed"),
       { true: "expanded", false: "collapsed" }[opened],
-      either("disabled", node.matches(":disabled")),
-      either("readonly", node.readOnly),
-      either("required", node.required),
+      either("disabled", plain(node).matches(":disabled")),
+      either("readonly", plain(node).readOnly),
+      either("required", plain(node).required),
       ...["invalid", "sort", "haspopup", "current", "busy"].map((state) => either(state)),
-      either("modal", node.matches("dialog:modal")),
+      either("modal", plain(node).matches("dialog:modal")),
       node === focus ? "focused" : node === active ? "active" : "",
       /^(generic|text)$/.test(role) && clickable(node) ? "clickable" : "",
       kids?.length ? "" : hidden(shown ?? node, point),
@@ -198,27 +198,27 @@ const Tree = (() => {
 
   // What the page's author calls an element, and what is drawn in it.
   const classes = (element) => squeeze([element, ...element.querySelectorAll("[class]")]
-    .map((one) => one.getAttribute("class")).join(" ")).slice(0, 100) || element.id || element.localName;
+    .map((one) => one.getAttribute("class")).join(" ")).slice(0, 100) || plain(element).id || plain(element).localName;
 
   const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
 
   // What there is to know of an element beside its role, name and value.
   const details = (item, value, point, marks) => {
     const { node, role, text, kids } = item;
-    const given = (name) => squeeze(node.getAttribute(name) ?? "");
-    const number = node.matches("progress, meter") ? String(node.value)
+    const given = (name) => squeeze(plain(node).getAttribute(name) ?? "");
+    const number = plain(node).matches("progress, meter") ? String(plain(node).value)
       : value === null ? given("aria-valuenow") : "";
     const unnamed = !text && !kids?.length && /^(button|generic|link)$/.test(role);
     const suggested = [...node.list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
     return Object.entries({
-      level: given("aria-level") || (/^h\d$/.test(node.localName) ? node.localName[1] : ""),
-      type: node.matches("input") && TYPED.test(node.type) ? node.type : "",
+      level: given("aria-level") || (/^h\d$/.test(plain(node).localName) ? plain(node).localName[1] : ""),
+      type: plain(node).matches("input") && TYPED.test(plain(node).type) ? plain(node).type : "",
       value: number,
       ...Object.fromEntries(limits(node)),
       valuetext: given("aria-valuetext") === number ? "" : given("aria-valuetext"),
-      format: FORMATS[node.type],
+      format: FORMATS[plain(node).type],
       options: choices(node) || suggested.join(" | "),
-      placeholder: node.placeholder === text ? "" : node.placeholder,
+      placeholder: plain(node).placeholder === text ? "" : plain(node).placeholder,
       image: text ? "" : pictured(node),
       shows: value === item.shows ? "" : item.shows,
       class: unnamed ? classes(node) : "",
@@ -240,7 +240,7 @@ const Tree = (() => {
         details: state ? [["state", state]] : [] };
     }
     const found = described(node, text, shown);
-    if (node.type in FORMATS) found.point = beginning(node);
+    if (plain(node).type in FORMATS) found.point = beginning(node);
     if (!found.point && !visible(shown)) found.id = null;
     const edited = role === "textbox" && found.value === null && !item.kids.length; // not a field
     const value = edited ? item.shows ?? "" : /^(button|listbox)$/.test(role) ? null : found.value;
