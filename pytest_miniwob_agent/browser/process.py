@@ -91,6 +91,11 @@ WATCHING: tuple[Command, ...] = (("Runtime.disable", {}), ("Runtime.enable", {})
 """Have the browser make the own world of every document at once, so that our scripts run in it. The
 last client that leaves ends that for all, so it is begun again."""
 
+MOTION: tuple[Command, ...] = (
+    ("Animation.enable", {}), ("Animation.setPlaybackRate", {"playbackRate": 0}),
+)  # fmt: skip
+"""Stop the browser's clock of transitions and animations, in every document (page/motion.js)."""
+
 Step = list[Command]
 """A part of native input: commands that are sent at once."""
 
@@ -161,6 +166,7 @@ class Browser:
             theirs, ours = page_scripts(with_fonts=not self.has_fonts)
             devtools.send(
                 *SETTINGS,
+                *MOTION,
                 ("Page.enable", {}),
                 ("Page.addScriptToEvaluateOnNewDocument", {"source": theirs}),
                 ("Page.addScriptToEvaluateOnNewDocument", {"source": ours, "worldName": WORLD}),

@@ -9,8 +9,8 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 - `listeners` (also in our world)
 - the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
   (how a page declares its task), `judgement` (begin, judge, hand over)
-- determinism: `storage`, `clock`, `random`, `backend`, `requests`, `work` and `times` (on your own
-  pages), `dialogs`, `flights` (the frame of flight tasks), `style`
+- determinism: `storage`, `motion`, `clock`, `random`, `backend`, `requests`, `work` and `times` (on
+  your own pages), `dialogs`, `flights` (the frame of flight tasks), `style`
 - a page that is handed over to a program: `witness`
 - `served`: the functions that the other world calls
 
@@ -50,8 +50,8 @@ FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
 PAGE_FILES = (
-    "saved", "listeners", "visit", "task", "storage", "clock", "random", "backend", "requests",
-    "work", "times", "dialogs", "flights", "style", "judgement", "witness", "served",
+    "saved", "listeners", "visit", "task", "storage", "motion", "clock", "random", "backend",
+    "requests", "work", "times", "dialogs", "flights", "style", "judgement", "witness", "served",
 )  # fmt: skip
 """The files of the page's own world in the order in which they run, before the page's scripts."""
 

@@ -1,6 +1,8 @@
 // What changes on the page while time passes, as a person would see it: light that goes on and off.
 
 const Changes = (() => {
+  const { body, childrenOf, owner, parentOf, shows } = Sight;
+  const { ignored, squeeze } = Leaves;
   const { everything } = Everything;
   const { tree } = Tree;
 
@@ -42,8 +44,48 @@ const Changes = (() => {
     };
   };
 
-  // The changes since the last reading, the latest where there are many.
-  const takeChanges = () => changes.splice(0).slice(-MOST_CHANGES);
+  // The texts that show, by their elements, in their order.
+  const words = () => {
+    const [found, open] = [new Map(), [body()]];
+    while (open.length) {
+      const node = open.pop();
+      if (node instanceof Element && !ignored(node)) open.push(...childrenOf(node).reverse());
+      if (!(node instanceof Text) || !node.data.trim() || !shows(owner(node))) continue;
+      found.set(owner(node), `${found.get(owner(node)) ?? ""} ${node.data}`);
+    }
+    return found;
+  };
 
-  return { WATCH, watchChanges, takeChanges };
+  // Note which texts show at a moment between two readings of an own page.
+  let before = new Map();
+  const fleeting = new Map(); // element -> text
+  const glance = () => {
+    if (!Visit.own) return;
+    words().forEach((text, element) => {
+      if (!before.has(element)) fleeting.set(element, text);
+    });
+  };
+
+  // What such moments showed that neither reading shows, as lines: a text for all that went together.
+  const gone = () => {
+    const texts = new Map();
+    before = words();
+    fleeting.forEach((text, element) => {
+      if (before.has(element)) return;
+      let whole = element;
+      for (let up = parentOf(whole); up && !shows(up); up = parentOf(up)) whole = up;
+      texts.set(whole, `${texts.get(whole) ?? ""} ${text}`);
+    });
+    fleeting.clear();
+    return [...texts.values()].map((text) => ({ id: null, tag: "change", text: squeeze(text),
+      x: 0, y: 0, point: null, details: [["state", "came and went"]] }));
+  };
+
+  // The changes since the last reading, the latest where there are many.
+  const takeChanges = () => {
+    if (Visit.own) changes.push(...gone());
+    return changes.splice(0).slice(-MOST_CHANGES);
+  };
+
+  return { WATCH, glance, watchChanges, takeChanges };
 })();

@@ -6,7 +6,7 @@ const Clock = (() => {
   const { own, outer, handed, remark, shownError } = Visit;
 
   const RealDate = Date;
-  const realFrame = window.requestAnimationFrame.bind(window);
+  const { realFrame } = Motion;
   const realTimeout = window.setTimeout.bind(window);
   const stopTimeout = window.clearTimeout.bind(window);
   const began = outer?.Clock.began ?? handed?.now ?? EPOCH;
@@ -90,12 +90,16 @@ const Clock = (() => {
     if (tasks.size) await idle();
     const until = common.now + duration;
     while (!Visit.leaving) {
+      const turn = Motion.active ? common.now + await Motion.turn() : Infinity;
       let next = null;
       timers.forEach((timer) => {
-        if (timer.at <= until && (!next || timer.at < next.at)) next = timer;
+        if (timer.at <= Math.min(until, turn) && (!next || timer.at < next.at)) next = timer;
       });
-      if (!next) break;
-      common.now = Math.max(common.now, next.at);
+      const now = Math.max(common.now, next?.at ?? Math.min(until, turn));
+      if (Motion.active) await Motion.advance(now - common.now);
+      common.now = now;
+      if (!next && turn > until) break;
+      if (!next) continue;
       if (next.every) next.at = common.now + next.every;
       else if (timers.delete(next.id)) common.fired++;
       try {
@@ -106,7 +110,6 @@ const Clock = (() => {
       }
       await (own ? idle() : null);
     }
-    if (!Visit.leaving) common.now = until;
   };
 
   // True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only
@@ -117,10 +120,14 @@ const Clock = (() => {
     return due;
   };
 
-  // Let time pass until the page rests, for twice `SETTLE` ms at most.
-  const rest = async () => {
-    const end = common.now + 2 * SETTLE;
-    while (common.now < end && (restless() || common.due) && !Visit.leaving) await pass(Clock.frame);
+  // Let time pass until all motion has ended, the task has answered and, unless it moves by itself
+  // anyway, the page rests; for `most` ms. True if it goes on then, and may until `end`.
+  const rest = async (moving, end, most) => {
+    const pause = Math.min(end, common.now + most);
+    const moves = () => !Visit.leaving && common.now < end
+      && ((!moving && restless()) || common.due || Motion.busy(end - common.now));
+    while (common.now < pause && moves()) await pass(Clock.frame);
+    return moves();
   };
 
   // Wait in real time for the tasks that scripts have queued, and those that these queue, so many
@@ -140,15 +147,11 @@ const Clock = (() => {
     }
   };
 
-  // Wait for the browser's next frame, in real time.
-  const nextFrame = () => new Promise(realFrame);
-
   return {
     add,
     began,
     end,
     idle,
-    nextFrame,
     pass,
     queued,
     remove,

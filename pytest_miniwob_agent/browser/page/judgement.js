@@ -6,7 +6,8 @@ const Judgement = (() => {
   const { listen } = Listeners;
   const { own, HANDED, remarks, shownError } = Visit;
   const { Fault, UNDECLARED, declared, inCore } = Task;
-  const { nextFrame, pass, queued } = Clock;
+  const { pass, queued } = Clock;
+  const { nextFrame } = Motion;
   const { seedRandom } = Random;
 
   const beginInCore = async () => {

@@ -3,7 +3,8 @@
 const Requests = (() => {
   const { ANSWERED, ECHO } = Constants;
   const { own, outer, remark } = Visit;
-  const { end, idle, nextFrame, queued, start, work } = Clock;
+  const { end, idle, queued, start, work } = Clock;
+  const { nextFrame } = Motion;
   const { begun, routed, waits, answer } = Backend;
 
   const { send: plainSend } = XMLHttpRequest.prototype; // for our own requests

@@ -5,7 +5,8 @@
   const { CALL, ANSWER, KEY } = Constants;
   const { own, outer, remark, remarks, shownError } = Visit;
   const { Fault, inCore } = Task;
-  const { nextFrame, pass, queued, rest, restless } = Clock;
+  const { pass, queued, rest, restless } = Clock;
+  const { nextFrame } = Motion;
   const { quiet } = Requests;
   const { begin, settingUp, goOn, words, judged, isOver, handOver } = Judgement;
   const { watch, recognize, stirred, taken, traverse } = Witness;
@@ -80,7 +81,9 @@
     __proto__: null,
     value: {
       // What documents in frames of your own pages have in common with this one.
-      inside: (secret) => secret === KEY && (own || outer) ? { Clock, random: window.Math.random, Backend, Requests, remark, asks: Visit.asks } : null,
+      inside: (secret) => secret === KEY && (own || outer)
+        ? { Clock, Motion, random: window.Math.random, Backend, Requests, remark, asks: Visit.asks }
+        : null,
       watch: (left, state, secret) => secret === KEY && watch(left, state),
       traverse,
       // Let time pass while a program that the page is handed over to waits for it.

@@ -95,14 +95,20 @@ const Settle = (() => {
   };
 
   // The same for readers of everything that shows, who can wait themselves (`wait`): time passes
-  // only until the page rests. Where it moved before the action, by itself, just a frame passes, or
-  // what moves would be gone before it could be clicked.
+  // only until the page rests. Where it moved before the action, by itself, just a frame passes and
+  // the motion that it begins, or what moves would be gone before it could be clicked.
+  const GLANCE = 250; // ms
+  const still = async () => {
+    const end = Main.time() + 2 * SETTLE;
+    while (await rest(Settle.moving, end, GLANCE)) Changes.glance();
+  };
   const settleFinely = () => whileAsking(async () => {
     Main.setFrame(FINE_FRAME);
     await loaded();
+    Changes.glance();
     for (let count = 0; count < 2; count++) {
-      if (!Settle.moving) await rest();
-      else if (count === 0) await pass(Main.frame());
+      if (Settle.moving && count === 0) await pass(Main.frame());
+      await still();
       if (count === 0) await hover();
     }
     await loaded();

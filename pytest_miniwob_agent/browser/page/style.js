@@ -1,4 +1,4 @@
-// The style of the page: the same fonts for everything, nothing that moves by itself. `FONTS` is
+// The style of the page: the same fonts for everything, and no motion on pages of the package. `FONTS` is
 // empty where the browser finds the fonts by itself.
 
 const Style = (() => {
@@ -20,8 +20,7 @@ const Style = (() => {
   font-family: ${FAMILIES} !important;
   font-synthesis: none !important;
   caret-color: transparent !important;
-  transition: none !important;
-  animation: none !important;
+  ${Motion.active ? "" : "transition: none !important; animation: none !important;"}
   scroll-behavior: auto !important;
 }
 /* Widths as in the font, on any machine; not in pictures, where text that is scaled to size 0
@@ -36,7 +35,10 @@ iframe#wrap { position: fixed !important; inset: 0 !important; height: 100vh !im
 
   // Shadow trees have styles of their own: `dress` gives ours to those that a parser has made.
   const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
-  const give = (root, others) => apply(sheets.set, root, [Arrays.concat([], others, sheet)]);
+  const give = (root, others) => {
+    Motion.add(root, Roots.getAnimations);
+    apply(sheets.set, root, [Arrays.concat([], others, sheet)]);
+  };
   const dress = () => {
     const trees = [Documents.querySelectorAll(document, "*")];
     for (let at = 0; at < trees.length; at++) {

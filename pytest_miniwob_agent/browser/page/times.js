@@ -26,14 +26,5 @@
         plainTimeISO: (zone) => zonedDateTimeISO(zone).toPlainTime(),
       });
     }
-
-    // As with CSS, an animation is over at once; one without end does not move.
-    const { animate } = Element.prototype;
-    Element.prototype.animate = function (...values) {
-      const animation = animate.apply(this, values);
-      if (animation.effect.getComputedTiming().endTime === Infinity) animation.cancel();
-      else animation.finish();
-      return animation;
-    };
   }
 })();
