@@ -37,6 +37,7 @@ from pytest_miniwob_agent.core.actions import (
     Scroll,
     Select,
     Type,
+    Upload,
     Wait,
 )
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -121,8 +122,8 @@ __all__ = [
     "Paste", "Pending", "Picture", "Place", "Point", "Press", "ProgramError", "Prompt", "Prompts",
     "Reflected", "Release", "Remark", "Remarking", "RunObserver", "Scroll", "Select", "Shot",
     "Status", "StepLimit", "ToolCall", "Transition", "TrialEnded", "TrialLimit", "TrialStarted",
-    "Type", "Unreadable", "Usage", "UsageError", "Visible", "Wait", "action_of_call", "masked",
-    "parse_action", "render", "run_episode", "tools_of",
+    "Type", "Unreadable", "Upload", "Usage", "UsageError", "Visible", "Wait", "action_of_call",
+    "masked", "parse_action", "render", "run_episode", "tools_of",
 ]  # fmt: skip
 
 

@@ -9,7 +9,18 @@ import re
 
 from playwright.sync_api import Error
 
-from pytest_miniwob_agent import Choose, Click, Drag, Enter, Hover, Press, Scroll, Select, Type
+from pytest_miniwob_agent import (
+    Choose,
+    Click,
+    Drag,
+    Enter,
+    Hover,
+    Press,
+    Scroll,
+    Select,
+    Type,
+    Upload,
+)
 
 STEPS = {
     "anchor": "click button Menu; click button Edit",
@@ -95,7 +106,9 @@ class Actions:
         found = [
             one.id
             for one in self.seen.elements
-            if one.id is not None and one.role == role and name in ("", one.text)
+            if one.id is not None
+            and one.role == role
+            and name in ("", one.text, dict(one.details).get("shows"))
         ]
         if len(found) < number:
             raise Missing(target)
@@ -132,7 +145,7 @@ class Actions:
         self.act(Select(self.find(target)))
 
     def upload(self, target):
-        raise Missing("an action that uploads a file")
+        self.act(Upload(self.seen.files[0], self.find(target)))
 
     def choose(self, target):
         what, _, option = target.partition(" > ")

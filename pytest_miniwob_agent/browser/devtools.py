@@ -60,6 +60,8 @@ class DevTools:
         """Real seconds that the answers to commands may take."""
         self.dragged: dict[str, Any] | None = None
         """What the browser is about to drag, where drags are intercepted."""
+        self.chooser: int | None = None
+        """The field for files whose dialog was to open, by the number of its node."""
         self._parsed: list[dict[str, Any]] = []
         self.excused: Callable[[], Any] = lambda: False
         """True while the browser can't answer, as it waits for a program."""
@@ -138,6 +140,8 @@ class DevTools:
                     self.dialog = None
                 elif answer.get("method") == "Input.dragIntercepted":
                     self.dragged = answer["params"]["data"]
+                elif answer.get("method") == "Page.fileChooserOpened":
+                    self.chooser = answer["params"].get("backendNodeId")
                 elif answer.get("method") == "Debugger.scriptParsed":
                     self._parsed.append(answer["params"])
                 elif lost := LOST.get(answer.get("method", "")):
@@ -209,6 +213,14 @@ class DevTools:
             self.world = None
             answer = self.call("Runtime.evaluate", **params, contextId=self._enter_world())
         return self._value(answer)
+
+    def call_on(self, node: int, function: str, *values: str) -> None:
+        """Call a function of our own world with a node as `this`."""
+        resolve = {"backendNodeId": node, "executionContextId": self._enter_world()}
+        found = self.call("DOM.resolveNode", **resolve)["object"]["objectId"]
+        given = [{"value": value} for value in values]
+        call = {"objectId": found, "functionDeclaration": function, "arguments": given}
+        self._value(self.call("Runtime.callFunctionOn", **call, awaitPromise=True))
 
     def _value(self, answer: dict[str, Any]) -> Any:
         """Return the value of an evaluation."""

@@ -30,6 +30,7 @@ from pytest_miniwob_agent.core.actions import (
     DragFrom,
     Follow,
     Scroll,
+    Upload,
     Wait,
     dialog_error,
 )
@@ -86,6 +87,8 @@ class MiniwobEnvironment:
         self._goal = ""
         self._reading = False
         """True while what is under way reads the page."""
+        self._files: tuple[str, ...] = ()
+        """The paths of the task's files."""
         self._name = case.task
         """The page's name in messages."""
 
@@ -172,7 +175,10 @@ class MiniwobEnvironment:
             for number, part in enumerate(planned.parts):
                 if number:
                     self._browser.call("miniwobAgent.ask", "frame")
-                self._browser.perform(part.steps)
+                if not isinstance(action, Upload):
+                    self._browser.perform(part.steps)
+                elif not self._browser.upload(action.path, part.steps):
+                    planned.error = "a click there asks for no file"
         if isinstance(action, Wait | Follow):
             wait = None if planned.error else self._time_left(action)
             read = self._read("readAfter", wait, self._screen != "compact")
@@ -323,10 +329,14 @@ class MiniwobEnvironment:
     def _aim(self, action: Action) -> NativeInput:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
-            drags = self._screen != "compact" and isinstance(action, Drag | DragFrom)
-            slow = drags and self._browser.call("miniwobAgent.ask", "moves")
-            self._next = NativeInput(action, self._browser, self._points, slow)
+            slow = isinstance(action, Drag | DragFrom) and self._drags_slowly()
+            self._next = NativeInput(action, self._browser, self._points, slow, self._files)
         return self._next
+
+    def _drags_slowly(self) -> bool:
+        """True if time passes between the moves of a drag."""
+        moves = self._screen != "compact" and self._browser.call("miniwobAgent.ask", "moves")
+        return bool(moves)
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
         """The page as it was read; keeps the points of its elements."""
@@ -337,8 +347,9 @@ class MiniwobEnvironment:
             Element(**{**element, "details": tuple(map(tuple, element.get("details", ())))})
             for element in read["elements"]
         )
-        observation = Observation(read["goal"], tuple(elements), read["focus"])
-        return Transition(observation, float(read["reward"]), read["done"], error)
+        self._files = tuple(read.get("files", self._files))
+        seen = Observation(read["goal"], tuple(elements), read["focus"], files=self._files)
+        return Transition(seen, float(read["reward"]), read["done"], error)
 
 
 class OwnPageEnvironment(MiniwobEnvironment):
@@ -393,9 +404,21 @@ class OwnPageEnvironment(MiniwobEnvironment):
                 fault = sanitize_line(f"{where}: {read['fault']}")
                 raise PageError("\n".join([fault, *(f"  {text}" for text in self._said)]))
             if not read.get("leaving"):
+                self._check_files(read.get("files", ()))
                 return read
             if self._await_next_page():
                 function, values = "read", (False,)
+
+    def _check_files(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            if self._server.own_file(path) is None:
+                raise PageError(
+                    f"{self._name}: task.files names {path!r}, which is not a file of its folder"
+                )
+
+    def _drags_slowly(self) -> bool:
+        """True: scripts may follow the mouse by frames or timers."""
+        return True
 
     def _leave(self) -> None:
         """Leave neither windows nor what is handed over to the next trial or item.

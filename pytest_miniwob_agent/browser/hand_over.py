@@ -26,7 +26,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
 from pytest_miniwob_agent.browser.commands import CLOSING, SWALLOWED, Commands, refusal
-from pytest_miniwob_agent.browser.page import SETTLE_MS
+from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
 from pytest_miniwob_agent.browser.program import Connection, Message, Names, Promise
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.observations import Transition
@@ -126,6 +126,7 @@ class HandedPage:
         # Since the program acted: ms of the page's clock, real seconds of its silences, and the
         # begin of that which lasts.
         self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
+        self._pressed = self._dragging = False  # the mouse's button, and then moves
         self._done = False
         self._error: MiniwobError | None = None
         self._path = f"/{secrets.token_urlsafe(16)}"
@@ -337,6 +338,7 @@ class HandedPage:
             self._catch_up()
         self._silent, self._began = self._silence(), _idle()
         if is_input:
+            self._follow(method, command["params"])
             self._passed, self._silent = 0, 0.0
             self._forget_questions()
         elif method.startswith(ASKING) and not self._calls:
@@ -361,6 +363,17 @@ class HandedPage:
             connection.send(command)  # before the page may be read, in another thread
             self._acted |= is_input
             self._touched |= method.startswith(TOUCHING)
+
+    def _follow(self, method: str, params: Mapping[str, Any]) -> None:
+        """Let scripts follow the mouse, by frames or timers, before its next event."""
+        kind = params.get("type")
+        if kind == "mouseWheel" and self._acted:
+            self._catch_up()
+        elif method == "Input.dispatchDragEvent" or self._dragging:
+            self._run(partial(self._elapse, FINE_FRAME_MS))
+        if kind in ("mousePressed", "mouseReleased"):
+            self._pressed = kind == "mousePressed"
+        self._dragging = self._pressed and (self._dragging or kind == "mouseMoved")
 
     def _traverse(self, connection: Connection, command: Message) -> bool:
         """Go to an entry of the page's own history; False where that is another page's."""

@@ -179,6 +179,7 @@ class NativeInput:
         browser: the browser of the page.
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to make every move of a drag a part, so that time can pass between them.
+        files: the paths of files that can be uploaded.
 
     Attributes:
         parts: what to perform, one after the other; `gesture` is the last of them.
@@ -191,6 +192,7 @@ class NativeInput:
         browser: Browser,
         points: Mapping[int, list[int] | None],
         slow: bool = False,
+        files: Sequence[str] = (),
     ) -> None:
         self.action = action
         self.gesture = Gesture(browser.held)
@@ -200,6 +202,7 @@ class NativeInput:
         self._points = points
         self._held = browser.held
         self._slow = slow
+        self._files = files
         try:
             self._add()
         except _Impossible as reason:
@@ -250,6 +253,10 @@ class NativeInput:
                 _require(fits, f"a wheel can't be turned by {pixels} pixels")
                 self.gesture.move(self._point(element))
                 self.gesture.scroll(round(pixels))
+            case actions.Upload(path, element):
+                named = ", ".join(self._files) or "none"
+                _require(path in self._files, f"the task has no file {path!r}; it names {named}")
+                self._click(element)
             case actions.Accept() | actions.Dismiss():
                 raise _Impossible(actions.dialog_error(self.action, None))
             case _:
@@ -280,7 +287,8 @@ class NativeInput:
                 found = self._aim("option", element, option)
                 self.gesture.move(found["point"])
                 self.gesture.click()
-                self.gesture.type("HOME", *["ARROWDOWN"] * found["down"], "ENTER")
+                self.gesture.type("HOME", *["ARROWDOWN"] * found["down"])
+                self.gesture.hold("ENTER")  # by which the list is gone; some pages misread its end
             case actions.Copy():
                 _require(self._ask("marked"), "no text is selected")
                 self._press_with("CTRL", "c")

@@ -125,7 +125,7 @@ class PageServer:
             status, headers["Location"] = "301 Moved", quote(f"{asked}/")
         else:
             body = path.read_bytes()
-            kind = self._types.guess_type(path.name)[0] or "application/octet-stream"
+            kind = self.media_type(path)
             if kind.startswith("text/") or kind == "application/javascript":
                 kind += "; charset=utf-8"
             headers["Content-Type"] = kind
@@ -137,6 +137,10 @@ class PageServer:
             headers["Content-Security-Policy"] = POLICY
         start_response(status, [*headers.items(), ("Content-Length", str(len(body)))])
         return [] if is_head else [body]
+
+    def media_type(self, path: Path) -> str:
+        """The media type of a file, by its name."""
+        return self._types.guess_type(path.name)[0] or "application/octet-stream"
 
     def own_file(self, asked: str) -> Path | None:
         """The file of a path, in the folder or among those that the package shares; or None.

@@ -5,6 +5,7 @@ What starts it is a launcher: that of `local` on this machine, of `grid` on a Se
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import re
 import time
@@ -95,6 +96,9 @@ MOTION: tuple[Command, ...] = (
     ("Animation.enable", {}), ("Animation.setPlaybackRate", {"playbackRate": 0}),
 )  # fmt: skip
 """Stop the browser's clock of transitions and animations, in every document (page/motion.js)."""
+
+UPLOAD = "function (...file) { return miniwobAgent.upload(this, ...file); }"
+"""Puts a file into the field for files that it is called on."""
 
 Step = list[Command]
 """A part of native input: commands that are sent at once."""
@@ -211,6 +215,22 @@ class Browser:
                 self.devtools.send(*step)
         if self._headed:
             self.ignore_input(True)
+
+    def upload(self, path: str, steps: Iterable[Step]) -> bool:
+        """Carry out input, and choose a file of the page's folder if that asks for one."""
+        devtools, server = self.devtools, self.server
+        assert server is not None  # as the browser runs
+        devtools.chooser = None
+        devtools.call("Page.setInterceptFileChooserDialog", enabled=True)
+        self.perform(steps)
+        self.call("miniwobAgent.ask", "frame")  # scripts may ask a little later
+        devtools.call("Page.setInterceptFileChooserDialog", enabled=False)
+        file = server.own_file(path)
+        if devtools.chooser is None or file is None:
+            return False
+        content = base64.b64encode(file.read_bytes()).decode()
+        devtools.call_on(devtools.chooser, UPLOAD, file.name, server.media_type(file), content)
+        return True
 
     def connect(self) -> WebSocket:
         """Open a further connection to the browser, for a program."""

@@ -320,6 +320,17 @@ class Dismiss:
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """Click a field for files, or what asks for one, and choose one of the task's files."""
+
+    path: Annotated[str, _TEXT, "the file's path, as the task names it"]
+    element: _Element
+
+    def __str__(self) -> str:
+        return f'upload "{self.path}" to id={self.element}'
+
+
+@dataclass(frozen=True, slots=True)
 class ByProgram:
     """What a program did on a page that was handed over to it.
 
@@ -338,10 +349,11 @@ Action = (
     Click | Enter | Press | Hold | Release | Type
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
     | ClickAt | HoverAt | DragFrom | Wait | Follow
-    | Accept | Dismiss
+    | Accept | Dismiss | Upload
 )  # fmt: skip
 """An action. The first five are those of the reflective agent's paper; agents may opt into the
-others. The last two are possible while a dialog is open, and nothing else is then."""
+others. `Accept` and `Dismiss` are possible while a dialog is open, and nothing else is then;
+`Upload` where the task names files."""
 
 DialogAction = Accept | Dismiss
 """An answer to a dialog."""

@@ -61,13 +61,15 @@ class Observation:
     """The page as a person would see it: the goal in the page's words, and the visible elements.
 
     `focus` is the id of the field that keys go to, None where there is none. While a `dialog` is
-    open nothing else can be seen: its own line is the only element.
+    open nothing else can be seen: its own line is the only element. `files` are those that the task
+    names, for `Upload`.
     """
 
     goal: str
     elements: tuple[Element, ...] = ()
     focus: int | None = None
     dialog: Dialog | None = field(default=None, metadata={"optional": True})
+    files: tuple[str, ...] = field(default=(), metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,8 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
             pixels = round(_decimal(match[2]))
             up = re.search(r"\bup\b", match[1] + match[3], re.I)
             return partial(actions.Scroll, pixels=-abs(pixels) if up else pixels), where
+        case "upload" if match := _QUOTED.match(rest):
+            return partial(actions.Upload, match[2]), ID.search(match[3])
         case "accept" if match := _ACCEPT.fullmatch(rest):
             return actions.Accept(match[2]), None
         case "dismiss" if re.fullmatch(r"(?:\s+the\s+dialog)?", rest, re.I):

@@ -14,7 +14,7 @@ from copy import deepcopy
 from dataclasses import MISSING, fields, replace
 from typing import Any, get_args, get_type_hints
 
-from pytest_miniwob_agent.core.actions import Action, DialogAction, Schema
+from pytest_miniwob_agent.core.actions import Action, DialogAction, Schema, Upload
 from pytest_miniwob_agent.core.observations import Transition
 
 
@@ -27,8 +27,8 @@ _BY_NAME: Mapping[str, type[Action]] = {
     for action_type in get_args(Action)
 }
 
-_USUAL = [one for one in get_args(Action) if one not in get_args(DialogAction)]
-"""The actions on a page that has no dialog open."""
+_USUAL = [one for one in get_args(Action) if one not in (*get_args(DialogAction), Upload)]
+"""The actions that are possible on any page."""
 
 _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
     action_type: {
@@ -46,7 +46,7 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
 
     Args:
         actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all but
-            answers to dialogs, `DialogAction` for those.
+            `Upload` and answers to dialogs, `DialogAction` for those.
 
     Raises:
         TypeError: one of them is not a type of action.

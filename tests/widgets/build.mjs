@@ -18,7 +18,7 @@ fs.mkdirSync('gen', { recursive: true });
 for (const name of ['tile', 'marker']) { // Leaflet's
   fs.writeFileSync(`${folder}/_lib/${name}.png`, Buffer.from(PIXEL, 'base64'));
 }
-for (const [name, { goal, ok, html, js, css = [] }] of Object.entries(C)) {
+for (const [name, { goal, ok, html, js, css = [], files = [] }] of Object.entries(C)) {
   const out = `${folder}/_lib/${name}`;
   if (js) {
     fs.writeFileSync(`gen/${name}.jsx`, js);
@@ -33,7 +33,8 @@ for (const [name, { goal, ok, html, js, css = [] }] of Object.entries(C)) {
   }
   const styled = fs.existsSync(`${out}.css`) ? `<link rel=stylesheet href="/_lib/${name}.css">` : '';
   const scripted = js ? `<script src="/_lib/${name}.js"></script>` : '';
-  const task = `window.R={};window.task={goal:${JSON.stringify(goal)},reward(){return (${ok})?1:0}}`;
+  const task = `window.R={};window.task={goal:${JSON.stringify(goal)},files:${JSON.stringify(files)},`
+    + `reward(){return (${ok})?1:0}}`;
   fs.writeFileSync(`${folder}/${name}.html`, `<!doctype html><html lang=en><head><meta charset=utf-8>`
     + `<title>${name}</title>${styled}<script>${task}</script></head>`
     + `<body>${html ?? '<div id="root"></div>'}${scripted}</body></html>`);

@@ -22,47 +22,13 @@ pytestmark = [
     pytest.mark.skipif(not FOLDER.exists(), reason="no pages: run make widgets"),
 ]
 
-MOTION = {
-    "animationend", "antd-datepicker", "antd-form", "antd-select", "framer-wizard", "transitionend",
-    "view-transition", "waapi",
-}  # fmt: skip
-"""Pages whose animations must come to their end."""
-
-WAITING = {
-    "actions": {
-        **dict.fromkeys(MOTION, "motion"),
-        **dict.fromkeys(("dialog", "fixed-in-hidden", "popover"), "clipping"),
-        "antd-upload": "an action for files",
-        "flatpickr": "choosing a month, which moves the year",
-        "sortablejs": "time in drags",
-    },
-    "program": {
-        **dict.fromkeys(MOTION - {"antd-form", "view-transition"}, "motion"),
-        "infinite-scroll": "time in sleeps",
-        "sortablejs": "time in drags",
-    },
-    "certify": {
-        "framer-wizard": "motion", "view-transition": "motion", "tanstack-virtual": "real time",
-    },
-}  # fmt: skip
-"""Why a page is expected to fail; what comes off this list stays off it."""
-
-
-def pages_by(way):
-    return [
-        pytest.param(name, marks=[pytest.mark.xfail(reason=WAITING[way][name])])
-        if name in WAITING[way]
-        else name
-        for name in STEPS
-    ]
-
 
 @pytest.fixture
 def pages(browser):
     return Pages(FOLDER, browser)
 
 
-@pytest.mark.parametrize("name", pages_by("actions"))
+@pytest.mark.parametrize("name", STEPS)
 def test_a_page_is_completed_by_actions_on_its_tree_alike_at_each_run(pages, name):
     def play():
         actions = Actions(pages.open(name))
@@ -82,7 +48,7 @@ def chromium():
         yield started.chromium
 
 
-@pytest.mark.parametrize("name", pages_by("program"))
+@pytest.mark.parametrize("name", STEPS)
 def test_a_page_is_completed_by_a_program(pages, chromium, name):
     class Agent:
         name = "script"
@@ -91,7 +57,7 @@ def test_a_page_is_completed_by_a_program(pages, chromium, name):
             env.reset()
             with env.hand_over() as handed:
                 page = chromium.connect_over_cdp(handed.cdp_url).contexts[0].pages[0]
-                page.set_default_timeout(3000)  # of the page's time
+                page.set_default_timeout(10_000)  # ms
                 program = Program(page)
                 for verb, target in steps_of(name):
                     getattr(program, verb)(target)
@@ -113,4 +79,4 @@ def test_the_pages_are_the_same_in_any_order_and_at_any_pace(screen):
         pixels=True,
     )
     differ = {one.case.task: one.difference for one in verdicts if one.difference}
-    assert [text for name, text in differ.items() if name not in WAITING["certify"]] == []
+    assert differ == {}

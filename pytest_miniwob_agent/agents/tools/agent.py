@@ -19,7 +19,7 @@ from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.registry import check_choice, variant_name
-from pytest_miniwob_agent.core.actions import Action, DialogAction
+from pytest_miniwob_agent.core.actions import Action, DialogAction, Upload
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
@@ -78,6 +78,7 @@ class ToolsAgent:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
+        [self.upload] = tools_of([Upload])
         self.screen = check_choice("screen", screen, SCREENS)
         without = {"compact": FULL_SCREEN_TOOLS, "full": (), "tree": POINT_TOOLS}[screen]
         self.tools = {
@@ -148,7 +149,10 @@ class _Trial:
     @property
     def _tools(self) -> dict[str, dict[str, Any]]:
         """The tools that the page takes now."""
-        return self._agent.answers if self._last.observation.dialog else self._agent.tools
+        if self._last.observation.dialog:
+            return self._agent.answers
+        more = {"upload": self._agent.upload} if self._last.observation.files else {}
+        return self._agent.tools | more
 
     def report(self, ending: Ending) -> Prompt:
         """Describe the trial, which has failed, to the model of the next one."""

@@ -133,7 +133,7 @@
       throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
         + "the reward is 0 while the task is not decided");
     }
-    return found;
+    return found && { ...found, files: Main.files() };
   };
 
   // Calls for the document that Python talks to, which is always the outer one.
@@ -193,6 +193,16 @@
     html: () => isOver() ? ["", []] : numbered(page().markup),
     view: (points, wanted) => Picture.view(page(), points, wanted),
     point,
+    // Put a file, of which the content is in Base64, into a field for files.
+    upload: (field, name, type, content) => {
+      const bytes = Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
+      const chosen = new DataTransfer();
+      chosen.items.add(new File([bytes], name, { type, lastModified: Constants.EPOCH }));
+      field.files = chosen.files;
+      for (const kind of ["input", "change"]) {
+        field.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
+      }
+    },
     // Call one of the functions below in the document that shows the task.
     ask: (name, ...values) => {
       const agent = agentFor(values);
@@ -207,7 +217,7 @@
     settleFinely,
     wait,
     moves: () => Settle.moving,
-    frame: () => pass(FINE_FRAME),
+    frame: () => pass(Main.frame()),
     follow,
     shown: () => [...everything(), ...takeChanges()],
     tree,

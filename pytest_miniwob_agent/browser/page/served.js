@@ -4,7 +4,7 @@
 (() => {
   const { CALL, ANSWER, KEY } = Constants;
   const { own, outer, remark, remarks, shownError } = Visit;
-  const { Fault, inCore } = Task;
+  const { Fault, files, inCore } = Task;
   const { pass, queued, rest, restless } = Clock;
   const { nextFrame } = Motion;
   const { quiet } = Requests;
@@ -37,7 +37,7 @@
     },
     dress: Style.dress,
     routed: (method, url) => Boolean(Backend.routed(method, url)),
-    handOver, restless, settingUp, inCore, words, judged, isOver, watch, recognize, stirred, taken,
+    files, handOver, restless, settingUp, inCore, words, judged, isOver, watch, recognize, stirred, taken,
   };
   // Have the task answer a form; returns the address to which its answer leads, if any.
   const { fetch } = window;

@@ -20,11 +20,18 @@ const Task = (() => {
     return isTask ? found : null;
   };
 
+  // The paths of files that can be uploaded.
+  const files = () => {
+    const named = declared()?.files ?? [];
+    if (Array.isArray(named) && Arrays.every(named, (path) => typeof path === "string")) return named;
+    throw new Fault("task.files must be a list of paths of files");
+  };
+
   // True if core.js runs the page's episode.
   const inCore = () => !own || (!declared() && typeof window.core?.endEpisode === "function");
 
   const UNDECLARED = "it declares no task: set window.task = {goal, setup(seed), reward(seed)} in a "
     + "script, or load /core/core.js and define genProblem as MiniWoB++'s pages do";
 
-  return { Fault, UNDECLARED, declared, inCore };
+  return { Fault, UNDECLARED, declared, files, inCore };
 })();

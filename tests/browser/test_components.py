@@ -1,0 +1,135 @@
+"""What components of today's web show, and how they are dragged: on pages of one's own."""
+
+import re
+
+import pytest
+from own_pages import Pages, click
+
+from pytest_miniwob_agent import Drag
+from pytest_miniwob_agent.screen import render
+
+pytestmark = pytest.mark.integration
+
+ELEMENT = """<script>customElements.define("x-part", class extends HTMLElement {
+    connectedCallback() { this.attachShadow({ mode: "open" }).innerHTML = this.title; }
+  });</script>"""
+
+# A page's body, and the elements that show once "Go", if there is one, has been clicked.
+SHOWN = {
+    "contents": (
+        '<button><span style="display: contents">Buy now</span></button>',
+        ["button Buy now"],
+    ),
+    "contents within contents": (
+        '<p style="display: contents"><b style="display: contents">Bold</b> words</p><i>end</i>',
+        ["text Bold", "text words", "i end"],
+    ),
+    "contents that are hidden": (
+        '<p hidden><b style="display: contents">No</b></p>'
+        '<b style="display: contents; visibility: hidden">No</b><i>end</i>',
+        ["i end"],
+    ),
+    "link without a box": ('<a href="#x" style="display: contents">There</a>', ["a There"]),
+    "slots": (
+        f'{ELEMENT}<x-part title="<button><slot></slot></button>">Label</x-part>'
+        '<x-part title="<label><slot>Default</slot></label>"></x-part>',
+        ["button Label", "label Default"],
+    ),
+    "popover": (
+        '<div style="overflow: hidden; height: 30px"><button popovertarget="p">Go</button>'
+        '<div id="p" popover>Menu</div></div>',
+        ["button Go", "div Menu"],
+    ),
+    "modal dialog": (
+        '<div style="overflow: hidden; height: 30px"><button onclick="d.showModal()">Go</button>'
+        '<dialog id="d"><p>Sure?</p></dialog></div>',
+        ["button Go", "p Sure?"],
+    ),
+    "fixed": (
+        '<div style="overflow: hidden; height: 30px"><p style="position: fixed; top: 99px">Bar</p>'
+        '</div><div style="overflow: hidden; height: 30px; transform: scale(1)">'
+        '<p style="position: fixed; top: 99px">Cut</p></div>',
+        ["p Bar"],
+    ),
+    "absolute": (
+        '<div style="overflow: hidden; height: 30px"><p style="position: absolute; top: 99px">Out'
+        '</p></div><div style="overflow: hidden; height: 30px; position: relative">'
+        '<p style="position: absolute; top: 99px">Cut</p></div>',
+        ["p Out"],
+    ),
+    "transparent controls": (
+        '<label><input type="checkbox" checked style="opacity: 0; position: absolute">One</label>'
+        '<p style="opacity: 0"><input type="checkbox"></p>'
+        '<label><input type="radio" style="position: fixed; width: 1px; height: 1px">Two</label>',
+        ["input_checkbox True", "text One", "label Two False"],
+    ),
+    "came and went": (
+        """<button onclick="t.hidden = false; setTimeout(() => t.hidden = true, 1500)">Go</button>
+           <p id="c">a</p><script>setInterval(() => { c.textContent += "a"; }, 1000);</script>
+           <p id="t" hidden>File <b>saved</b></p>""",
+        ["button Go", "p aaa", "change File saved"],
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pages(browser, tmp_path_factory):
+    return Pages(tmp_path_factory.mktemp("components"), browser)
+
+
+def lines(observation):
+    return [
+        " ".join(str(part) for part in (one.tag, one.text, one.value) if part not in ("", None))
+        for one in observation.elements
+    ]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_a_person_sees_is_on_the_screen(name, pages):
+    body, expected = SHOWN[name]
+    pages.show(body + "<script>const task = { goal: 'g', reward: () => 0 };</script>")
+    env = pages.open("page")
+    for full in (True, False):
+        seen = env.reset(full=full)
+        if "Go" in render(seen.elements):
+            seen = click(env, seen, "Go").observation
+        shown = [re.sub("^p a+$", "p aaa", line) for line in lines(seen) if line != "dialog"]
+        assert shown == [line for line in expected if full or not line.startswith("change")]
+
+
+DRAGGED = {
+    "by frames": """let on = false, asked = 0;
+        a.onmousedown = () => { on = true; };
+        onmousemove = ({ clientX }) => {
+          if (on && !asked) asked = requestAnimationFrame(() => { asked = 0; put(clientX); });
+        };
+        onmouseup = () => { on = false; cancelAnimationFrame(asked); done(); };""",
+    "by a timer": """let on = false;
+        a.onmousedown = () => { setTimeout(() => { on = true; }); };
+        onmousemove = ({ clientX }) => { if (on) put(clientX); };
+        onmouseup = () => { on = false; done(); };""",
+    "by the browser": """let on = false;
+        a.draggable = true;
+        a.ondragstart = () => { setTimeout(() => { on = true; }); };
+        b.ondragover = (event) => { if (on) event.preventDefault(); };
+        b.ondrop = () => { put(300); done(); };""",
+}
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("how", DRAGGED)
+def test_time_passes_while_something_is_dragged(how, full, pages):
+    pages.write(
+        page_html=f"""<!DOCTYPE html>
+        <style>p {{ position: absolute; left: 20px; width: 80px }}</style>
+        <p id="a">From</p><p id="b" style="left: 290px; top: 200px">To</p><script>
+          let done_ = 0;
+          const put = (x) => {{ a.style.left = x - 40 + "px"; }};
+          const done = () => {{ done_ = a.offsetLeft > 200 ? 1 : 0; }};
+          const task = {{ goal: "Drag.", reward: () => done_ }};
+          {DRAGGED[how]}
+        </script>"""
+    )
+    env = pages.open("page")
+    here, there = [one.id for one in env.reset(full=full).elements if one.text in ("From", "To")]
+    assert env.step(Drag(here, there)).solved
