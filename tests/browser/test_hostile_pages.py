@@ -100,7 +100,8 @@ FIELDS = [
     "getBoundingClientRect", "getClientRects", "checkVisibility", "textContent", "shadowRoot",
     "childElementCount", "assignedSlot", "scrollTop", "scrollHeight", "clientHeight", "isConnected",
     "placeholder", "nodeType", "previousSibling", "scrollIntoView", "type", "checked", "selected",
-    "disabled", "addEventListener", "focus", "method", "action",
+    "disabled", "addEventListener", "focus", "method", "action", "labels", "label", "alt", "role",
+    "title", "list", "ariaHidden", "ariaLabel", "isContentEditable", "getRootNode", "required",
 ]  # fmt: skip
 """Properties of a form that its fields hide by their names."""
 
@@ -135,8 +136,8 @@ def show(browser, tmp_path_factory):
     def play(script="", more=""):
         pages.write(page_html=PAGE.format(script=script).replace("</body>", f"{more}</body>"))
         env = pages.open("page")
-        for full in (False, True):
-            seen = env.reset(full=full)
+        for screen in ("compact", "full", "tree"):
+            seen = env.reset(screen=screen)
             ids = {element.tag: element.id for element in seen.elements if element.id}
             yield str(seen)
             yield env.html()
@@ -144,7 +145,7 @@ def show(browser, tmp_path_factory):
             yield str(env.step(Choose(ids["select"], "two")))
             yield str(click(env, seen, "Go"))
             yield str(env.look(marks=list(ids.values())).boxes)
-            if full:
+            if screen != "compact":
                 yield str(env.step(Wait(1)))
             judged = click(env, seen, "Done")
             yield str(judged)

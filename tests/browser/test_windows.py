@@ -33,6 +33,7 @@ HARMLESS = {
 
 EMPTYING = [
     "document.body.remove()",
+    "document.body.hidden = true",
     "document.documentElement.remove()",
     "document.documentElement.replaceWith(document.createElement('html'))",
     "document.replaceChildren(document.createComment('empty'))",
@@ -56,10 +57,10 @@ def show(browser, tmp_path):
     """Open and reset a page with a script for its first button, and another that runs at once."""
     pages = Pages(tmp_path, browser)
 
-    def play(script, more="", full=False):
+    def play(script, more="", screen="compact"):
         pages.write(page_html="<!DOCTYPE html><body>" + PAGE.format(script=script, more=more))
         env = pages.open("page")
-        return env, env.reset(full=full)
+        return env, env.reset(screen=screen)
 
     return play
 
@@ -75,9 +76,9 @@ def test_what_a_page_does_to_its_window_does_not_end_the_item(show, name, more):
 
 
 @pytest.mark.parametrize("script", EMPTYING)
-@pytest.mark.parametrize("full", [False, True], ids=["compact", "full"])
-def test_a_document_may_lose_its_elements(show, script, full):
-    env, seen = show(script, full=full)
+@pytest.mark.parametrize("screen", ["compact", "full", "tree"])
+def test_a_document_may_lose_its_elements(show, script, screen):
+    env, seen = show(script, screen=screen)
     assert texts(click(env, seen, "Act").observation) == []
     assert "button" not in env.html()
     assert env.look(marks=[1]).marked == ()

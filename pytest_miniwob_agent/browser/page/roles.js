@@ -46,9 +46,10 @@ const Roles = (() => {
     if (role && !plain(element).hasAttribute("tabindex")) return "";
     const tag = plain(element).localName;
     const owner = /^(li|td|th|tr)$/.test(tag) ? plain(element).closest("ul, ol, menu, table") : element;
-    if (!owner || NO_ROLE.test(owner.getAttribute("role"))) return "";
+    if (!owner || NO_ROLE.test(plain(owner).getAttribute("role"))) return "";
     const implicit = Object.hasOwn(IMPLICIT, tag) ? IMPLICIT[tag](element) : BY_TAG[tag];
-    const edited = element.isContentEditable && !parentOf(element)?.isContentEditable;
+    const edited = plain(element).isContentEditable
+      && !plain(parentOf(element))?.isContentEditable;
     return implicit || (edited ? "textbox" : "");
   };
 
@@ -74,8 +75,8 @@ const Roles = (() => {
       else if (node instanceof Text) parts.push(node.data);
       else if (plain(node).localName === "br") parts.push(" ");
       if (!(node instanceof Element) || IGNORED_TAGS.has(plain(node).localName) || node === named
-        || node.ariaHidden === "true" || !(unseen || shows(node))
-        || (root.role === "treeitem" && plain(node).matches("ul, ol, [role=group]"))) continue;
+        || plain(node).ariaHidden === "true" || !(unseen || shows(node))
+        || (plain(root).role === "treeitem" && plain(node).matches("ul, ol, [role=group]"))) continue;
       const text = instead(node);
       const gap = /^(inline|contents|ruby)/.test(getComputedStyle(node).display) ? "" : " ";
       left.push(gap, ...(text === null ? childrenOf(node).reverse() : [text]), gap);
@@ -86,7 +87,7 @@ const Roles = (() => {
   // The elements that are said to label one, in its tree or one around it.
   const labels = (element) => {
     const ids = plain(element).getAttribute("aria-labelledby")?.trim().split(/\s+/);
-    if (!ids?.[0]) return element.ariaLabelledByElements ?? [];
+    if (!ids?.[0]) return plain(element).ariaLabelledByElements ?? [];
     return ids.map((id) => {
       let root = plain(element).getRootNode();
       while (root.host && !root.getElementById(id)) root = root.host.getRootNode();
@@ -103,9 +104,9 @@ const Roles = (() => {
     const caption = plain(element).matches("figure, fieldset, svg, table") && plain(element).querySelector(CAPTION);
     return labels(element).map((one) => instead(one) ?? said(one)).join(" ").trim()
       || squeeze(plain(element).getAttribute("aria-label") ?? "")
-      || [...element.labels ?? around].map((one) => said(one, element)).join(" ").trim()
+      || [...plain(element).labels ?? around].map((one) => said(one, element)).join(" ").trim()
       || (plain(element).matches("[type=submit], [type=reset], [type=button]") && plain(element).value)
-      || (caption ? squeeze(caption.textContent) : squeeze(plain(element).alt ?? element.label ?? ""));
+      || (caption ? squeeze(caption.textContent) : squeeze(plain(element).alt ?? plain(element).label ?? ""));
   };
 
   // The words that a style sheet puts before and after an element; icons of a font are no words.
@@ -123,7 +124,7 @@ const Roles = (() => {
     const field = plain(element).matches("input, select, textarea, button");
     const { host } = plain(element).getRootNode(); // a field takes the name of the component that it is in
     return [squeeze(plain(element).title ?? "") || (field && host ? given(host) : "")
-      || squeeze(plain(element).placeholder ?? element.ariaPlaceholder ?? "")
+      || squeeze(plain(element).placeholder ?? plain(element).ariaPlaceholder ?? "")
       || (plain(element).matches("input") ? USUAL[plain(element).type] ?? "" : generated(element)), false];
   };
 

@@ -55,7 +55,7 @@ const Tree = (() => {
     for (const child of children) {
       if (child instanceof Text && !child.data.trim()) continue;
       const seen = child instanceof Text || inSight(child);
-      if (seen || away[0]?.localName !== child.localName) flush();
+      if (seen || plain(away[0])?.localName !== plain(child).localName) flush();
       (seen ? found : away).push(child);
     }
     flush();
@@ -134,7 +134,7 @@ const Tree = (() => {
     if (node instanceof Text || plain(node).localName === "br") {
       const text = node.data?.trim() ? node.data : " ";
       const { parentElement: around } = node;
-      const shut = around?.matches("details:not([open])")
+      const shut = plain(around)?.matches("details:not([open])")
         || (around && getComputedStyle(around).contentVisibility === "hidden");
       return text === " " || (visible(node) && !shut) ? { node, role: "text", text, flows: true } : null;
     }
@@ -150,7 +150,8 @@ const Tree = (() => {
   };
 
   const grown = () => {
-    const stack = [open(body())];
+    const stack = [body() && open(body())];
+    if (!stack[0]) return []; // nothing of the page shows
     for (;;) {
       const here = stack.at(-1);
       if (here.left.length) {
@@ -168,7 +169,7 @@ const Tree = (() => {
   // Whether a node is out of sight, or under what a person sees.
   const hidden = (node, point) => {
     if (!inSight(node)) return "outside";
-    const opaque = (hit) => hit.checkVisibility({ opacityProperty: true });
+    const opaque = (hit) => plain(hit).checkVisibility({ opacityProperty: true });
     return !point && covered(node, opaque) ? "covered" : "";
   };
 
@@ -197,8 +198,8 @@ const Tree = (() => {
   };
 
   // What the page's author calls an element, and what is drawn in it.
-  const classes = (element) => squeeze([element, ...element.querySelectorAll("[class]")]
-    .map((one) => one.getAttribute("class")).join(" ")).slice(0, 100) || plain(element).id || plain(element).localName;
+  const classes = (element) => squeeze([element, ...plain(element).querySelectorAll("[class]")]
+    .map((one) => plain(one).getAttribute("class")).join(" ")).slice(0, 100) || plain(element).id || plain(element).localName;
 
   const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
 
@@ -209,7 +210,7 @@ const Tree = (() => {
     const number = plain(node).matches("progress, meter") ? String(plain(node).value)
       : value === null ? given("aria-valuenow") : "";
     const unnamed = !text && !kids?.length && /^(button|generic|link)$/.test(role);
-    const suggested = [...node.list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
+    const suggested = [...plain(node).list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
     return Object.entries({
       level: given("aria-level") || (/^h\d$/.test(plain(node).localName) ? plain(node).localName[1] : ""),
       type: plain(node).matches("input") && TYPED.test(plain(node).type) ? plain(node).type : "",
@@ -250,8 +251,8 @@ const Tree = (() => {
 
   const tree = () => {
     const focus = focusedElement();
-    const named = focus?.getAttribute("aria-activedescendant");
-    const active = named ? focus.getRootNode().getElementById(named) : null;
+    const named = plain(focus)?.getAttribute("aria-activedescendant");
+    const active = named ? plain(focus).getRootNode().getElementById(named) : null;
     const lines = outer ? [] : wholePage().map((one) => ({ ...one, role: "page", depth: 0 }));
     const left = grown().map((item) => [item, 0]).reverse();
     while (left.length) {
