@@ -92,7 +92,7 @@ class MiniwobEnvironment:
         self._name = case.task
         """The page's name in messages."""
 
-    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
+    def reset(self, *, screen: str = "compact") -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.
 
         Unless the screen is compact, a page that moves by itself is read at once: its clock stands
@@ -102,7 +102,7 @@ class MiniwobEnvironment:
             if self._browser.devtools.dialog:
                 self._browser.devtools.answer(False)
             self._next = None
-            self._screen = "full" if full else screen
+            self._screen = screen
             if self._browser.held:
                 release = Gesture(self._browser.held)
                 for key in sorted(self._browser.held):

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 class Page(Protocol):
     """A page that judges. A new trial is a `reset`."""
 
-    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
+    def reset(self, *, screen: str = "compact") -> Observation:
         """Load the page afresh and generate the case's problem.
 
         Args:
             screen: what the observations of this trial hold. `compact` is the visible leaves,
                 `full` everything that shows: elements have `details` and text has an id. `tree` is
                 the page as assistive technology has it: elements have a `role` and a `depth`, too.
-            full: the same as `screen="full"`.
         """
 
     def step(self, action: Action) -> Transition:

@@ -50,7 +50,7 @@ class AgentEnv:
             finally:
                 self._turn.notify_all()
 
-    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
+    def reset(self, *, screen: str = "compact") -> Observation:
         """Begin the next trial."""
         if screen not in SCREENS:
             raise UsageError(f"there is no screen {screen!r}: it is one of {', '.join(SCREENS)}")
@@ -60,7 +60,7 @@ class AgentEnv:
             if trace.trial == self._limits.trials:
                 trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
             with trace.keeping_errors():
-                observation = self._page.reset(screen=screen, full=full)
+                observation = self._page.reset(screen=screen)
             self._counted = 0
             trace.start_trial(observation)
             return observation

@@ -62,12 +62,12 @@ class FakeEnvironment:
         self._last: Transition | None = None
         self._screen_style = "compact"
 
-    def reset(self, *, screen: str = "compact", full: bool = False) -> Observation:
+    def reset(self, *, screen: str = "compact") -> Observation:
         """Begin at the first screen; its elements show their details only where it is not compact.
 
         They show their roles only in a tree.
         """
-        self._screen_style = "full" if full else screen
+        self._screen_style = screen
         self._screen = self._before = next(iter(self.screens))
         self._focus = None
         self._done = False

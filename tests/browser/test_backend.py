@@ -227,7 +227,7 @@ class TestHandlersThatWait:
     def test_time_passes_until_they_answer(self, pages, full, button, said):
         pages.write(page_html=f"<!DOCTYPE html><body>{dedent(WAITING)}</body>")
         env = pages.open("page")
-        seen = env.reset(full=full)
+        seen = env.reset(screen="full" if full else "compact")
         assert said in texts(click(env, seen, button).observation)
         assert list(env.remarks()) == []
 
@@ -236,7 +236,7 @@ class TestHandlersThatWait:
         pages.write(page_html=f"<!DOCTYPE html><body>{dedent(WAITING)}</body>")
         env = pages.open("page")
         with pytest.raises(PageError) as error:
-            click(env, env.reset(full=full), "Never")
+            click(env, env.reset(screen="full" if full else "compact"), "Never")
         why = 'task.api["GET /never"] did not answer within 10 seconds of the page\'s clock'
         assert str(error.value).endswith(f"page.html: {why}")
 

@@ -90,7 +90,7 @@ def test_what_a_person_sees_is_on_the_screen(name, pages):
     pages.show(body + "<script>const task = { goal: 'g', reward: () => 0 };</script>")
     env = pages.open("page")
     for full in (True, False):
-        seen = env.reset(full=full)
+        seen = env.reset(screen="full" if full else "compact")
         if "Go" in render(seen.elements):
             seen = click(env, seen, "Go").observation
         shown = [re.sub("^p a+$", "p aaa", line) for line in lines(seen) if line != "dialog"]
@@ -131,5 +131,9 @@ def test_time_passes_while_something_is_dragged(how, full, pages):
         </script>"""
     )
     env = pages.open("page")
-    here, there = [one.id for one in env.reset(full=full).elements if one.text in ("From", "To")]
+    here, there = [
+        one.id
+        for one in env.reset(screen="full" if full else "compact").elements
+        if one.text in ("From", "To")
+    ]
     assert env.step(Drag(here, there)).solved

@@ -70,7 +70,7 @@ def seen(pages, browser):
     """The page in a browser, which is closed: as text and as a picture, and what has drawn it."""
     with closing(browser):
         env = Pages(pages.folder, browser).open("text")
-        screen, png = env.reset(full=True), env.look(whole=True).png
+        screen, png = env.reset(screen="full"), env.look(whole=True).png
         return screen, png, env.fonts(), browser.has_fonts
 
 
@@ -108,7 +108,7 @@ def test_letters_that_come_later_have_their_fonts_too(pages, machine, monkeypatc
     def after_click():
         with closing(process.Browser()) as browser:
             env = Pages(pages.folder, browser).open("text")
-            [id_] = [one.id for one in env.reset(full=True).elements if one.text == "More"]
+            [id_] = [one.id for one in env.reset(screen="full").elements if one.text == "More"]
             return env.step(Click(id_)), env.look(whole=True).png
 
     plain = after_click()
@@ -121,7 +121,9 @@ def test_boxes_of_one_width_stand_for_what_no_font_has(pages):
     signs = ["漢", "한", "か", "𓀀", "\ue03a", "\U0001d400", "\U0010fffd", "ᚠ"]
     spans = "".join(f"<span>{sign}</span> " for sign in signs)
     env, _ = pages.show(f"{spans}<span>A</span>{TASK}")
-    boxes = {one.text: one.details for one in env.reset(full=True).elements if one.tag == "span"}
+    boxes = {
+        one.text: one.details for one in env.reset(screen="full").elements if one.tag == "span"
+    }
     widths = [dict(details)["box"].split(",")[2:] for text, details in boxes.items() if text != "A"]
     assert len(widths) == len(signs)
     assert len({tuple(width) for width in widths}) == 1

@@ -31,7 +31,7 @@ PAGE = """
 def shown(page, browser):
     """The details of each element of `PAGE` by its DOM id, or by its text."""
     env = page("click-test-2", 1)
-    env.reset(full=True)
+    env.reset(screen="full")
     browser.driver.execute_script(
         "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`;"
         "document.getElementById('cards').style = 'height: 20px; width: 9px; background: green';"
@@ -97,7 +97,7 @@ def test_what_is_covered_or_out_of_sight_is_marked_and_text_has_an_id(shown):
 )
 def test_text_in_a_drawing_is_shown(page, browser, drawn, shown):
     env = page("click-test-2", 1)
-    env.reset(full=True)
+    env.reset(screen="full")
     script = "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`"
     browser.driver.execute_script(script, drawn)
     elements = env.step(Press("HOME")).observation.elements
@@ -113,14 +113,14 @@ def test_the_goal_has_its_icons(open_page):
 
 
 def test_a_drawing_is_shown_as_a_mosaic(page):
-    picture, *_ = page("number-checkboxes", 1000).reset(full=True).elements
+    picture, *_ = page("number-checkboxes", 1000).reset(screen="full").elements
     rows = dict(picture.details)["drawing"].split("/")
     assert rows[3].strip(".") == "####.####.oooo.####"
 
 
 def play(env, *actions):
     """Take actions of a full screen; the last one's transition."""
-    env.reset(full=True)
+    env.reset(screen="full")
     for action in actions:
         transition = env.step(action)
         assert transition.error is None, action

@@ -27,7 +27,7 @@ PAGE = """
 @pytest.mark.integration
 def test_elements_that_show_are_marked_and_no_others(page, browser):
     env = page("click-test-2", 1)
-    env.reset(full=True)
+    env.reset(screen="full")
     browser.driver.execute_script(
         "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`", PAGE
     )
@@ -47,7 +47,7 @@ def test_all_is_the_same_where_the_font_comes_with_the_page(page, monkeypatch):
     with closing(process.Browser()) as browser:
         for task in ("email-inbox", "book-flight", "unicode-test", "draw-line"):
             own, other = page(task), page(task, browser=browser)
-            assert own.reset(full=True) == other.reset(full=True)
+            assert own.reset(screen="full") == other.reset(screen="full")
             assert own.look(whole=True).png == other.look(whole=True).png
             assert "Roboto" in other.fonts()
 
@@ -55,7 +55,7 @@ def test_all_is_the_same_where_the_font_comes_with_the_page(page, monkeypatch):
 @pytest.mark.integration
 def test_a_picture_is_enlarged_and_ruled_and_the_page_stays_as_it_is(page, browser):
     env = page("use-slider", 1)
-    seen = env.reset(full=True)
+    seen = env.reset(screen="full")
     ids = [element.id for element in seen.elements if element.id is not None]
     before = browser.driver.execute_script("return document.documentElement.outerHTML")
     plain, large = env.look(), env.look(marks=ids, zoom=3, rulers=True)

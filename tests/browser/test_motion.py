@@ -151,9 +151,9 @@ def test_motion_comes_to_its_end_with_its_events(name, full, pages):
     style, body, script, expected = MOTIONS[name]
     pages.write(page_html=PAGE.format(style=style, body=body, script=script))
     env = pages.open("page")
-    first = click(env, env.reset(full=full))
+    first = click(env, env.reset(screen="full" if full else "compact"))
     assert logged(first) == expected
-    again = click(env, env.reset(full=full), pause=0.2)
+    again = click(env, env.reset(screen="full" if full else "compact"), pause=0.2)
     assert again == first
     assert not env.remarks()
 
@@ -167,7 +167,7 @@ def test_time_that_an_agent_waits_moves_what_is_longer(pages):
         )
     )
     env = pages.open("page")
-    seen = click(env, env.reset(full=True))
+    seen = click(env, env.reset(screen="full"))
 
     def place(observation):
         [element] = [one for one in observation.elements if one.text == "Menu"]

@@ -237,7 +237,7 @@ class TestSite:
 
     def test_with_the_full_screen_a_wait_may_lead_to_the_next_page(self, site):
         env = site.open("site")
-        seen = env.reset(full=True)
+        seen = env.reset(screen="full")
         assert texts(env.step(Wait(1)).observation) == texts(seen)
         site.browser.driver.execute_script("setTimeout(\"location = '/next.html'\", 700)")
         assert texts(env.step(Wait(1)).observation)[-1].startswith("/next.html,")
@@ -519,7 +519,7 @@ SHADOW = """
 @pytest.mark.parametrize("full", [False, True])
 def test_open_shadow_trees_and_slots_are_read_and_used(pages, full):
     env, _ = pages.show(SHADOW)
-    seen = env.reset(full=full)
+    seen = env.reset(screen="full" if full else "compact")
     assert {"Your name", "Send", "Parsed"} <= set(texts(seen))
     [field] = [element.id for element in seen.elements if element.tag == "input_text"]
     after = env.step(Enter("Ada", field)).observation
@@ -574,7 +574,7 @@ class TestFrames:
 
     @pytest.mark.parametrize("full", [False, True])
     def test_a_page_of_the_folder_is_read_and_used_where_it_shows(self, site, full):
-        seen = site.reset(full=full)
+        seen = site.reset(screen="full" if full else "compact")
         assert {"Above", "2020", "word 4", "Press"} <= set(texts(seen))
         after = click(site, seen, "Press").observation
         assert "pressed" in texts(after)

@@ -74,7 +74,7 @@ class TestEnvironment:
 
     def test_details_are_seen_only_where_everything_is_asked_for(self, env):
         assert not any(element.details for element in env.reset().elements)
-        full = env.reset(full=True)
+        full = env.reset(screen="full")
         assert all(dict(element.details)["box"] for element in full.elements)
         assert env.step(Press("HOME")).observation == full
         assert not any(element.details for element in env.reset().elements)
