@@ -54,7 +54,7 @@ const Sight = (() => {
   const owner = (node) => node instanceof Text ? node.parentElement ?? parentOf(node) : node;
 
   // True for an element without a box, whose contents are in the box around it.
-  const boxless = (element) => getComputedStyle(element).display === "contents";
+  const boxless = (element) => !recorded && getComputedStyle(element).display === "contents";
 
   // True for one that nobody uses either: what is in it belongs to the element around it.
   const passed = (element) => boxless(element) && !plain(element).matches("a, button, label");
