@@ -56,6 +56,33 @@ def test_what_the_browser_drags_itself_always_arrives(pages):
         assert env.step(Drag(ids["Card"], ids["Done"])).solved
 
 
+LISTS = """
+    <div id="list" style="height: 60px; overflow: auto"></div>
+    <select id="options" multiple size="4"></select>
+    <p>Below</p>
+    <script>
+      const add = (parent, tag, text) => parent.append(
+        Object.assign(document.createElement(tag), { textContent: text }));
+      const more = () => { for (let i = 0; i < 20; i++) add(list, "div", `Row ${i}`); };
+      more();
+      list.onscroll = more;
+      for (let i = 0; i < 40; i++) add(options, "option", `Option ${i}`);
+      const task = {
+        goal: "Select.",
+        reward: () => list.scrollTop + options.scrollTop === 0
+          && getSelection().type === "Range" && options.selectedOptions.length ? 1 : 0,
+      };
+    </script>
+"""
+
+
+def test_what_holds_a_selection_by_the_mouse_stays_where_it_is(pages):
+    env, seen = pages.show(LISTS)
+    ids = {element.text: element.id for element in seen.elements}
+    assert not env.step(Drag(ids["Option 1"], end=(0, 200))).solved
+    assert env.step(Drag(ids["Row 1"], ids["Below"])).solved
+
+
 class TestDeclaredTask:
     def test_goal_and_reward_follow_from_the_seed(self, pages):
         for seed, text, reward in ((1, "A", 1), (1, "B", -0.5), (2, "B", 1)):

@@ -139,9 +139,11 @@
   // Calls for the document that Python talks to, which is always the outer one.
   window.miniwobAgent = {
     start: visited(start),
-    // Read the consequences of an action; the browser turns a wheel with its next frame.
+    // Read the consequences of an action; the browser turns a wheel with its next frame, and scrolls
+    // a list to the option that a key has selected.
     read: visited(async (wheel) => {
-      if (wheel) await frames();
+      const list = document.activeElement?.matches("select[multiple], select[size]");
+      if (wheel || list) await frames();
       await settled();
       return Visit.leaving ? null : read();
     }),
