@@ -254,8 +254,8 @@ def _difference(passes: Mapping[str, list[Seen]]) -> str:
     for name, seen in others:
         for before, after in zip(first, seen, strict=False):
             if before != after:
-                lines = before.lines(), after.lines()
-                return "\n".join(unified_diff(*lines, FIRST, name, n=0, lineterm=""))
+                diff = unified_diff(before.lines(), after.lines(), FIRST, name, n=0, lineterm="")
+                return "\n".join([f"after {before.action}:", *diff])
             if before.picture != after.picture:
                 compared = compare(before.picture, after.picture)
                 if compared is None or not compared.tolerated:
