@@ -29,7 +29,7 @@ from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.screen import render
-from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
 PAGES = Path(__file__).parent.parent / ".cache" / "widgets" / "pages"
 

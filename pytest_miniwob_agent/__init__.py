@@ -42,6 +42,7 @@ from pytest_miniwob_agent.core.actions import (
 )
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, ToolCall, Usage
+from pytest_miniwob_agent.core.data import ADDRESS, DATE, ID, PATH, VERSION, Mask, masked
 from pytest_miniwob_agent.core.errors import (
     BrowserError,
     BrowserLost,
@@ -75,7 +76,6 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.masks import ADDRESS, DATE, ID, PATH, VERSION, Mask, masked
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import (
     Change,
@@ -85,7 +85,14 @@ from pytest_miniwob_agent.core.outcome import (
     Picture,
     Status,
 )
-from pytest_miniwob_agent.core.parsing import Command, Unreadable, parse_action
+from pytest_miniwob_agent.core.parsing import (
+    BadCall,
+    Command,
+    Unreadable,
+    action_of_call,
+    parse_action,
+    tools_of,
+)
 from pytest_miniwob_agent.core.protocols import (
     LLM,
     ActionCounter,
@@ -103,7 +110,6 @@ from pytest_miniwob_agent.core.protocols import (
     RunObserver,
     Visible,
 )
-from pytest_miniwob_agent.core.tools import BadCall, action_of_call, tools_of
 from pytest_miniwob_agent.episode import run_episode
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import ProgramLog
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.tasks.pages import TaskPage
+from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.hand_over import HandedPage
@@ -251,7 +251,7 @@ class MiniwobEnvironment:
         shot = Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
         if not wanted and zoom == 1 and not rulers:
             return shot
-        from pytest_miniwob_agent.pictures.marks import marked
+        from pytest_miniwob_agent.pictures.image import marked
 
         found = {id_: tuple(box) for id_, box in view["marks"]}
         zoom = max(1, min(zoom, MAX_SIDE // max(width, height)))

@@ -13,8 +13,7 @@ from urllib.parse import parse_qsl, quote
 from pytest_miniwob_agent.browser.fonts import served_font
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.loopback import LoopbackServer
-from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
-from pytest_miniwob_agent.tasks.pages import INDEX, TaskPage
+from pytest_miniwob_agent.tasks.catalogue import INDEX, TaskPage, page_path, pages_folder
 
 HOST = "miniwob.localhost"
 """The name of the server in the browser: pages see the same address whatever its port is."""

@@ -1,8 +1,8 @@
 """BrowserGym's protocol on our pages: its observations, its action texts, and its agents.
 
-`player` plays action texts on a page, which `actions` reads and `observations` describes the page
-for; `agent` makes an agent with `get_action(obs)` an agent here. docs/from-browsergym.md says what
-is equal and what is not.
+`player` describes a page and plays action texts on it, which `actions` reads; `agent` makes an
+agent with `get_action(obs)` an agent here. docs/from-browsergym.md says what is equal and what is
+not.
 """
 
 from pytest_miniwob_agent.browsergym.agent import BrowserGymAgent

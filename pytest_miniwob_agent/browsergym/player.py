@@ -1,20 +1,125 @@
-"""A page as BrowserGym's agents see and use it."""
+"""BrowserGym's observations of a page, and a player of its action texts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from lxml import html
+from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
 from pytest_miniwob_agent.browsergym.actions import PASS, BadAction, Hand
-from pytest_miniwob_agent.browsergym.observations import observe
 from pytest_miniwob_agent.core.actions import Action, Dismiss, Release
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import Page, Visible
 from pytest_miniwob_agent.pictures.image import decoded
+
+ROLES = {
+    "a": "link", "button": "button", "form": "form", "img": "image", "label": "LabelText",
+    "li": "listitem", "ol": "list", "option": "option", "p": "paragraph", "select": "combobox",
+    "table": "table", "td": "cell", "textarea": "textbox", "th": "columnheader", "tr": "row",
+    "ul": "list", **{f"h{level}": "heading" for level in range(1, 7)},
+}  # fmt: skip
+"""Roles in Chromium's accessibility tree by tag; other elements are `generic`."""
+
+INPUT_ROLES = {
+    "button": "button", "checkbox": "checkbox", "date": "Date", "number": "spinbutton",
+    "radio": "radio", "range": "slider", "search": "searchbox", "submit": "button",
+    "time": "InputTime",
+}  # fmt: skip
+"""Roles by the type of an `input`; others are a `textbox`."""
+
+NAMED_BY_CONTENT = {"button", "cell", "columnheader", "generic", "heading", "link", "option"}
+"""Roles whose name is the text in them, which has no line of its own then."""
+
+
+def observe(
+    seen: Observation, tree: HtmlElement | None, last_action: str, error: str
+) -> dict[str, Any]:
+    """Return an observation but for its screenshot; the `bid` of an element is its id here.
+
+    `axtree_txt` has a line for each element with a role or that shows something, indented by tabs,
+    and `pruned_html` the elements that show. Both are empty once the page has judged.
+    """
+    focus = "" if seen.focus is None else str(seen.focus)
+    return {
+        "goal": seen.goal,
+        "goal_object": ({"type": "text", "text": seen.goal},),
+        "chat_messages": ({"role": "user", "message": seen.goal},),
+        "axtree_txt": "" if tree is None else _tree_text(seen, tree, focus),
+        "pruned_html": "" if tree is None else _with_bids(tree),
+        "focused_element_bid": focus,
+        "last_action": last_action,
+        "last_action_error": error,
+    }
+
+
+def _with_bids(tree: HtmlElement) -> str:
+    # A quote within an attribute or a text is an entity or stands in no tag.
+    return html.tostring(tree, encoding="unicode").replace(' data-ref="', ' bid="')
+
+
+def _tree_text(seen: Observation, tree: HtmlElement, focus: str) -> str:
+    leaves = {str(element.id) for element in seen.elements}
+    return "\n".join(["RootWebArea ''", *_lines(tree, leaves, focus, 1)])
+
+
+def _lines(element: HtmlElement, leaves: set[str], focus: str, depth: int) -> Iterator[str]:
+    """The lines of an element and of what is in it."""
+    bid, role = element.get("data-ref", ""), _role(element)
+    shown = role != "generic" or bid in leaves
+    named = shown and role in NAMED_BY_CONTENT and not any(_role(e) != "generic" for e in element)
+    indent = "\t" * depth
+    if shown:
+        name = _squeezed(element.text_content()) if named else _label(element)
+        yield indent + ", ".join([f"[{bid}] {role} {name!r}", *_states(element, role, focus)])
+    if (named and not any(e.get("data-ref") in leaves for e in element)) or role == "textbox":
+        return
+    within = depth + shown
+
+    def static(text: str | None) -> Iterator[str]:
+        if not named and (squeezed := _squeezed(text)):
+            yield "\t" * within + f"StaticText {squeezed!r}"
+
+    yield from static(element.text)
+    for child in element:
+        yield from _lines(child, leaves, focus, within)
+        yield from static(child.tail)
+
+
+def _states(element: HtmlElement, role: str, focus: str) -> Iterator[str]:
+    yield "visible"
+    if role in ("textbox", "slider", "spinbutton", "searchbox", "Date", "InputTime"):
+        text = element.text_content() if element.tag == "textarea" else element.get("value", "")
+        yield f"value={text!r}"
+    yield from (f"{state}='true'" for state in ("checked", "selected") if state in element.attrib)
+    if element.get("data-ref") == focus:
+        yield "focused"
+
+
+def _role(element: HtmlElement) -> str:
+    if element.tag == "input":
+        return INPUT_ROLES.get(element.get("type", "text").lower(), "textbox")
+    return ROLES.get(str(element.tag), "generic")
+
+
+def _label(element: HtmlElement) -> str:
+    """The name that a label, a placeholder or the like gives an element."""
+    if element.tag not in ("input", "textarea", "select", "img"):
+        return ""
+    for label in element.getroottree().iter("label"):
+        if label in element.iterancestors() or label.get("for") == element.get("id", ""):
+            return _squeezed(label.text_content())
+    button = element.get("value") if _role(element) == "button" else None
+    return button or element.get("placeholder") or element.get("alt") or ""
+
+
+def _squeezed(text: str | None) -> str:
+    return " ".join((text or "").split())
+
 
 SCREENSHOT = (480, 640, 3)
 """The shape of a screenshot, the whole viewport: rows, columns, and red, green and blue."""

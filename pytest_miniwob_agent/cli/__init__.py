@@ -1,13 +1,13 @@
 """The command `miniwob-agent`.
 
-- `show` and `play`: one recorded item, in the terminal or in a window.
-- `cassettes` and `batch`: recorded calls, and calls that wait for a Batch API.
-- `results` (and `report`), `compare` and `tables`: what runs have written.
-- `tasks` and `certify`: the tasks, and whether their pages are deterministic.
-- `new_task` and `open`: your own pages.
-- `prompts`: copies of an agent's prompts.
+- `episodes`: one recorded item in the terminal or in a window, and copies of an agent's prompts.
+- `cassettes`: recorded calls, and calls that wait for a Batch API.
+- `results`: what runs have written: exports, comparisons, tables and reports.
+- `tasks`: the tasks, your own pages, and whether pages are deterministic.
 - `doctor`: what a run needs.
-- `arguments` and `progress`: what several commands share.
+- `arguments`: what several commands share.
+
+What only a command's own function needs is imported there, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -15,21 +15,28 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 
+from pytest_miniwob_agent.cli import cassettes, doctor, episodes, results, tasks
 from pytest_miniwob_agent.cli.arguments import Parser
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import redact
 
 COMMANDS = (
-    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "tables",
-    "tasks", "new-task", "open", "certify",
-)  # fmt: skip
-"""The modules of the commands, in the order of `--help`.
-
-The function `add(commands)` of each adds its parser, with its function as the default of `run`.
-What only that function needs is imported there, so that `--help` is fast.
-"""
+    doctor.add_doctor,
+    episodes.add_show,
+    episodes.add_play,
+    cassettes.add_cassettes,
+    cassettes.add_batch,
+    episodes.add_prompts,
+    results.add_compare,
+    results.add_results,
+    results.add_tables,
+    tasks.add_tasks,
+    tasks.add_new_task,
+    tasks.add_open,
+    tasks.add_certify,
+)
+"""What adds the parsers of the commands, in the order of `--help`."""
 
 EXAMPLES = """\
 Examples:
@@ -52,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog=EXAMPLES,
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name in COMMANDS:
-        import_module(f"{__name__}.{name.replace('-', '_')}").add(commands)
+    for add in COMMANDS:
+        add(commands)
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
     options = parser.parse_args(given[:end])

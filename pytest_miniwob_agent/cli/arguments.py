@@ -1,9 +1,11 @@
-"""Arguments that several commands have, and the form of their help."""
+"""Arguments that several commands have, the form of their help, and their progress."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pytest_miniwob_agent.tasks.catalogue import SUITES
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.tasks.pages import Catalogue
+    from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -62,7 +65,7 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 def catalogue_of(options: argparse.Namespace) -> Catalogue:
     """Return the catalogue that a command works on."""
     from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
-    from pytest_miniwob_agent.tasks.pages import Catalogue
+    from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
     return Catalogue(options.pages or pages_of_ini_file())
 
@@ -105,3 +108,19 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     parser.add_argument(
         "--format", choices=formats, default=formats[0], help="(default: %(default)s)"
     )
+
+
+_PAUSE = 20.0
+"""Real seconds between two lines where standard error is no terminal."""
+
+_shown = time.monotonic()
+
+
+def show_progress(text: str) -> None:
+    """Show a line that the next call replaces; where it can't, show a line now and then."""
+    global _shown
+    if sys.stderr.isatty():
+        print(f"\r\x1b[2K{text[:78]}", end="", file=sys.stderr, flush=True)
+    elif text and time.monotonic() - _shown >= _PAUSE:
+        _shown = time.monotonic()
+        print(text, file=sys.stderr, flush=True)

@@ -1,14 +1,20 @@
-"""`miniwob-agent cassettes`: checks, removes, counts and prints recorded model calls."""
+"""Recorded model calls, and those that wait for an answer.
+
+`miniwob-agent cassettes` checks, removes, counts and prints recorded calls; `batch` has the calls
+of deferred recording answered by a Batch API.
+"""
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cassettes.deferred import PENDING
-from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
+from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args, show_progress
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import counted
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.folder.stems import Used
 
 
-def add(commands: Commands) -> None:
+def add_cassettes(commands: Commands) -> None:
     """Add the arguments of all steps."""
     summary = "check, count, tidy up and read recorded model calls"
     steps = commands.add_parser(
@@ -150,3 +156,68 @@ def show(options: Namespace) -> int:
     path = find_cassette(options.cassettes, options.case, lambda: collect([]).used.stems)
     print(display_path(path), *shown_calls(path), sep="\n\n")
     return 0
+
+
+BATCH_DESCRIPTION = """\
+Have the calls of deferred recording answered by a provider's Batch API.
+
+  pytest --miniwob-record=defer        writes the calls that are not recorded
+  miniwob-agent batch submit           submits them to the provider
+  miniwob-agent batch status --wait    waits until they are answered
+  miniwob-agent batch fetch            downloads the answers
+  pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
+                                       records them, and writes the next calls
+
+Repeat the last four until no request is pending. Each step can be interrupted and repeated: no
+request is submitted while a batch holds it, or once it is answered. The key is taken from
+OPENAI_API_KEY.
+"""
+
+
+def add_batch(commands: Commands) -> None:
+    """Add the arguments of all steps."""
+    steps = commands.add_parser(
+        "batch",
+        help="have the calls of deferred recording answered by a provider's Batch API",
+        description=BATCH_DESCRIPTION,
+    ).add_subparsers(required=True, metavar="STEP", dest="step")
+    for step, summary in (
+        ("submit", "submit the pending requests that are neither in a batch nor answered"),
+        ("status", "show the progress of the batches"),
+        ("fetch", "write the answers of batches that have ended to answers.jsonl"),
+    ):
+        parser = steps.add_parser(step, help=summary, description=f"{summary.capitalize()}.")
+        parser.add_argument(
+            "--pending",
+            type=Path,
+            metavar="FILE",
+            default=PENDING,
+            help="the batch file; answers.jsonl is beside it (%(default)s)",
+        )
+        parser.add_argument(
+            "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
+        )
+        if step == "status":
+            parser.add_argument("--wait", action="store_true", help="wait until all batches ended")
+        parser.set_defaults(run=answer_batch)
+
+
+def answer_batch(options: Namespace) -> int:
+    """Carry out a step; 1 if a batch or a request failed, 130 after an interrupt."""
+    from pytest_miniwob_agent.cassettes.deferred.batches import Batches
+
+    try:
+        with closing(Batches(options.pending, options.base_url)) as batches:
+            if options.step == "submit":
+                good = batches.submit()
+            elif options.step == "status":
+                good = batches.status(show_progress if options.wait else None)
+            else:
+                good = batches.fetch()
+            return 0 if good else 1
+    except OSError as error:
+        raise UsageError(str(error)) from error
+    except KeyboardInterrupt:
+        show_progress("")
+        print("interrupted; nothing is lost, run it again to continue", file=sys.stderr)
+        return 130

@@ -46,7 +46,7 @@ class Check:
         return f"{line}\n{'':<28}-> {sanitize_line(redact(self.fix))}" if self.fix else line
 
 
-def add(commands: Commands) -> None:
+def add_doctor(commands: Commands) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "doctor",

@@ -1,15 +1,22 @@
-"""`miniwob-agent results` and `report`: join what shards have written, export it, send traces."""
+"""What runs have written.
+
+`miniwob-agent results` and `report` join what shards have written, export it and send traces;
+`compare` compares runs, and `tables` prints the tables of the papers.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_prices, add_pytest_args
-from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices, add_pytest_args
+from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
+from pytest_miniwob_agent.core.text import counted, nearest
 
 
-def add(commands: Commands) -> None:
+def add_results(commands: Commands) -> None:
     """Add the arguments of both commands."""
     steps = _add_noun(commands, "results", "join, export or trace results")
     results = _add_merge(
@@ -111,4 +118,156 @@ def merge_report(options: Namespace) -> int:
     report = Report(Path(options.output), "--output")
     count = counted(report.merge([Path(path) for path in options.shards]), "item")
     print(f"{report.index}: {count} of {len(options.shards)} shards")
+    return 0
+
+
+def add_compare(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "compare",
+        help="show what got better and worse between two runs",
+        description="Compare two results files item by item: what changed, the solved rates with "
+        "their intervals, calls and tokens. Of more files, compare each with the first. On GitHub "
+        "Actions it also writes the job's summary.",
+        epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
+        "the path of the other one at a commit: miniwob-agent compare git:main results.jsonl. "
+        "Of one file with several agents or models, all are compared with the first of them, or "
+        "with the one that --first names. "
+        "Join the results of shards first, with miniwob-agent results merge.",
+    )
+    parser.add_argument("base", metavar="BASE", help="the results before")
+    parser.add_argument("heads", metavar="HEAD", nargs="*", help="the results after")
+    parser.add_argument(
+        "--first",
+        metavar="AGENT/MODEL",
+        help="compare those of one file with this one, such as reflective/gpt-5",
+    )
+    add_format(parser, ["text", "markdown", "json"])
+    parser.add_argument(
+        "--by-task",
+        action="store_true",
+        help="take the seeds of a task as one in tests and intervals: would it hold for other "
+        "tasks? By item: would it hold for these tasks, if they ran again?",
+    )
+    parser.add_argument(
+        "--gate",
+        metavar="KIND",
+        help="exit with 1 if this gate is red or inconclusive: items[:M], paired[:ALPHA][:by-task] "
+        "or rate:POINTS, and behind it limits such as calls:+10%%, or lenient, separated by commas",
+    )
+    add_prices(parser)
+    parser.set_defaults(run=compare)
+
+
+def compare(options: Namespace) -> int:
+    """Print the comparison; 1 if a gate was given and fails."""
+    from pytest_miniwob_agent.models.budget import parse_prices
+    from pytest_miniwob_agent.results.comparison import Comparison
+    from pytest_miniwob_agent.results.file import read_results
+    from pytest_miniwob_agent.results.gate import Gate, judge
+    from pytest_miniwob_agent.terminal.comparison import ComparisonView, SeveralView
+    from pytest_miniwob_agent.terminal.github import report_to_github
+
+    gate = Gate.parse(options.gate) if options.gate else None
+    try:
+        baseline = read_results(options.base, beside=next(iter(options.heads), None))
+    except NoResultsYet as error:
+        print(f"no baseline yet, nothing judged: {error}")
+        return 0
+    heads = [read_results(head, beside=options.base) for head in options.heads]
+    if options.first and heads:
+        raise UsageError("--first names one of the agents in one file: leave out the other files")
+    if not heads:
+        setups = baseline.by_setup
+        first = options.first or next(iter(setups), "")
+        if options.first and first not in setups:
+            raise UsageError(
+                f"{options.base} has no results of {first!r}{nearest(first, list(setups))}; "
+                f"it has {', '.join(setups) or 'none'}"
+            )
+        baseline = setups.pop(first, baseline)
+        heads = list(setups.values())
+    if not heads:
+        raise UsageError(f"{options.base} has one agent and model: name a file to compare it with")
+    by_task = options.by_task or bool(gate and gate.by_task)
+    several = [Comparison(baseline, head, by_task=by_task) for head in heads]
+    if len(heads) > 1 and gate:
+        raise UsageError("--gate judges one run: name one file behind the baseline")
+    prices = parse_prices(options.prices)
+    verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None
+    one = ComparisonView(several[0], verdict)
+    view = one if len(heads) == 1 else SeveralView(several)
+    if options.format == "json":
+        print(json.dumps(view.data(), indent=1))
+    else:
+        text = view.text(shutil.get_terminal_size().columns)
+        print(view.markdown() if options.format == "markdown" else text, end="")
+    if len(heads) == 1:
+        report_to_github(one)
+    return int(verdict is not None and verdict.failed)
+
+
+def add_tables(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "tables",
+        help="compare runs with the published figures",
+        description="The tables and figures of three papers with the values of a run: completion "
+        "by task, beside the published rates, the significance of more trials, planner calls, "
+        "groups of tasks. Of several runs, also those that compare variants of an agent.",
+    )
+    parser.add_argument(
+        "results", metavar="RESULTS", nargs="+", help="a results file, or git:REF:PATH"
+    )
+    parser.add_argument(
+        "--reward",
+        choices=["full", "any"],
+        default="full",
+        help="the reward from which a trial counts as solved: full = 1, as everywhere else; any = "
+        "above 0, as in the paper's code, which pays for partial solutions (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--plot", metavar="FILE.svg", help="draw what the papers draw into a file, too"
+    )
+    add_format(parser, ["text", "json"])
+    parser.set_defaults(run=print_tables)
+
+
+def print_tables(options: Namespace) -> int:
+    """Print the tables; draw the figures if a file is named."""
+    from pytest_miniwob_agent.core.files import write_atomically
+    from pytest_miniwob_agent.report.plot import draw
+    from pytest_miniwob_agent.results.figures import tables_of, variant_tables
+    from pytest_miniwob_agent.results.file import read_results
+    from pytest_miniwob_agent.results.published import Paper
+    from pytest_miniwob_agent.terminal import tables
+
+    papers = {}
+    for source in options.results:
+        for setup, results in read_results(source).by_setup.items():
+            name = setup if len(options.results) == 1 else f"{source} {setup}".strip()
+            papers[name] = Paper(results, any_reward=options.reward == "any")
+    if not any(paper.conclusive for paper in papers.values()):
+        raise UsageError(f"{options.results[0]} has no item that is solved or unsolved")
+    variants = variant_tables(list(papers.values()))
+    if options.format == "json":
+        data = {name: tables.tables_data(paper) for name, paper in papers.items()}
+        whole = data if len(data) > 1 else next(iter(data.values()))
+        print(json.dumps(whole | tables.rows_by_name(variants), indent=1))
+    else:
+        width = shutil.get_terminal_size().columns
+        print("\n".join(tables.tables_text(paper, width) for paper in papers.values()), end="")
+        print("".join(tables.table_text(table, width) for table in variants), end="")
+    if options.plot:
+        figures = [("comparison", table) for table in variants] + [
+            (f"{paper.agent} with {paper.model}", table)
+            for paper in papers.values()
+            for table in tables_of(paper)
+        ]
+        if not (drawn := draw(figures)):
+            raise UsageError("nothing to draw: no paper has a figure for these agents and tasks")
+        try:
+            write_atomically(Path(options.plot), drawn)
+        except OSError as error:
+            raise UsageError(f"{options.plot} can't be written: {error}") from None
     return 0

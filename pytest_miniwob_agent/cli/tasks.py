@@ -1,26 +1,47 @@
-"""`miniwob-agent tasks`: the list of tasks, with the facts about each."""
+"""The tasks, your own pages, and whether pages are deterministic.
+
+`miniwob-agent tasks` lists them with facts about each, `new-task` makes a page of your own, `open`
+shows one in a window, and `certify` compares what pages show from run to run.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
+import threading
 from argparse import Namespace
-from functools import cache
-from typing import Any
+from contextlib import closing, suppress
+from functools import cache, partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.cli.arguments import (
     Commands,
+    add_browser,
     add_format,
+    add_pages,
     add_selectors,
     catalogue_of,
     selectors_of,
+    show_progress,
 )
+from pytest_miniwob_agent.cli.episodes import check_display
+from pytest_miniwob_agent.core.errors import BrowserLost, PageError, UsageError
+from pytest_miniwob_agent.core.observations import SCREENS
+from pytest_miniwob_agent.core.text import listed, nearest, sanitize_line, sanitize_lines
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+    from pytest_miniwob_agent.browser.process import Browser
+
 
 COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
 
 
-def add(commands: Commands) -> None:
+def add_tasks(commands: Commands) -> None:
     """Add the command's arguments."""
     parser = commands.add_parser(
         "tasks",
@@ -30,10 +51,10 @@ def add(commands: Commands) -> None:
     )
     add_selectors(parser)
     add_format(parser, ["text", "markdown", "json"])
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=list_tasks)
 
 
-def run(options: Namespace) -> int:
+def list_tasks(options: Namespace) -> int:
     """Print the list."""
     from pytest_miniwob_agent.tasks.selectors import select_tasks
     from pytest_miniwob_agent.terminal import layout
@@ -90,3 +111,256 @@ def _differences() -> dict[str, list[str]]:
     for case, verdict in json.loads((DATA / "certified.json").read_text("utf-8")).items():
         found.setdefault(Case.from_id(case).task, []).append(verdict["difference"])
     return found
+
+
+PAGES = "tests/pages"
+"""The folder for a first page, where the ini file names none."""
+
+NEXT = """\
+look at it:    miniwob-agent open {name} --pages {folder} --seed 3
+check it:      miniwob-agent certify {name} --pages {folder}
+use it:        @pytest.mark.miniwob("{name}")
+               with miniwob_pages = {folder} in pytest.ini,
+               or miniwob_pages = ["{folder}"] in pytest.toml or pyproject.toml
+"""
+"""What to do with a new page."""
+
+
+def add_new_task(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "new-task",
+        help="write a first page of your own",
+        description="Write a page with a task that works, with comments that explain its parts. "
+        "Nothing is overwritten.",
+        epilog="docs/your-own-pages.md describes the other form of pages, and sites of several.",
+    )
+    parser.add_argument("name", metavar="NAME", help="the name of the task and of its file")
+    parser.add_argument(
+        "--pages",
+        type=Path,
+        metavar="DIR",
+        help=f"the folder to write it into (default: miniwob_pages of the ini file, or {PAGES})",
+    )
+    parser.set_defaults(run=new_task)
+
+
+def new_task(options: Namespace) -> int:
+    """Write the page; a name that is not valid or taken is a `UsageError`."""
+    from pytest_miniwob_agent.core.errors import UsageError
+    from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
+    from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
+    from pytest_miniwob_agent.tasks.catalogue import DATA, Catalogue, TaskPage, pages_in
+
+    pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))
+    file = pages / f"{options.name}.html"
+    if file.exists():
+        raise UsageError(f"{display_path(file)} exists: choose another name")
+    root = pages.resolve()
+    has_pages = root.is_dir() and any(pages_in(root, root, root.name))
+    Catalogue([root] if has_pages else []).add(TaskPage(options.name, root.name, file, root))
+    folder = shown_from_here(file.parent)
+    text = (DATA / "new-task.html").read_text(encoding="utf-8")
+    write_atomically(file, text.replace("{name}", options.name).replace("{folder}", str(folder)))
+    print(f"{shown_from_here(file)}: a page that works\n")
+    print(NEXT.format(name=options.name, folder=folder), end="")
+    return 0
+
+
+TICK = 0.1
+"""Seconds between two looks at the page and its files, by which the page's clock goes on."""
+
+
+def add_open(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "open",
+        help="show a page in a window, with its goal and reward, while you change it",
+        description="Show a task in the browser's window, to be used with mouse and keyboard; its "
+        "goal, reward and missing files are in the terminal. A new trial begins when a file of its "
+        "folder changes, and with Enter; n goes on to the next seed, q quits.",
+        epilog="Needs a display. The clock of the page runs here; for an agent it stands still.",
+    )
+    parser.add_argument("task", metavar="TASK", help="the name of the task")
+    parser.add_argument(
+        "--seed", type=int, default=1000, metavar="N", help="the first seed (default: %(default)s)"
+    )
+    add_pages(parser)
+    add_browser(parser)
+    parser.set_defaults(run=open_page)
+
+
+def open_page(options: Namespace) -> int:
+    """Show the page until its reader leaves it."""
+    from pytest_miniwob_agent.browser.environment import open_environment
+    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.core.case import Case
+
+    check_display("open", "`miniwob-agent certify` needs none")
+    catalogue = catalogue_of(options)
+    if (page := catalogue.pages.get(options.task)) is None:
+        hint = nearest(options.task, list(catalogue.pages))
+        raise UsageError(f"no task is called {options.task!r}{hint}")
+    seed: int = options.seed
+    keys: SimpleQueue[str] = SimpleQueue()
+
+    def read_keys() -> None:
+        for line in sys.stdin:
+            keys.put(line.strip().lower())
+
+    threading.Thread(target=read_keys, daemon=True).start()
+    with closing(Browser(options.browser, headed=True)) as browser:
+        try:
+            while True:
+                case = Case(page.task, page.category, seed)
+                print(f"\n{case}", flush=True)
+                key = _show(
+                    browser,
+                    open_environment(browser, case, page),
+                    page.root or page.file.parent,
+                    keys,
+                )
+                if key == "q":
+                    return 0
+                seed += key == "n"
+        except BrowserLost as error:
+            print(f"the window is gone: {sanitize_line(error)}", flush=True)
+            return 0
+
+
+def _show(browser: Browser, page: MiniwobEnvironment, root: Path, keys: SimpleQueue[str]) -> str:
+    """Show a trial, in which the page's author does what an agent would do.
+
+    Return the key that ends it, empty if a file has changed.
+    """
+    files, before, broken, tick = _times(root), 0.0, False, 0
+    while True:
+        if not broken:
+            try:
+                if tick == 0:
+                    print(f"goal: {sanitize_line(page.reset().goal)}")
+                    browser.ignore_input(False)
+                else:
+                    reward, done = page.live(TICK)
+                    if reward != before:
+                        verdict = "solved" if reward >= 1 else "not solved"
+                        verdict += "; Enter begins again" if done else ""
+                        print(f"reward: {reward:g}, {verdict}")
+                    before = reward
+                for text in page.remarks():
+                    print(f"page: {sanitize_line(text)}")
+            except PageError as error:  # it can't be a task until it is changed
+                print(sanitize_lines(str(error)))
+                broken = True
+            sys.stdout.flush()
+        with suppress(Empty):
+            return keys.get(timeout=TICK)
+        tick += 1
+        if (now := _times(root)) != files:
+            changed = [name for name in files | now if files.get(name) != now.get(name)]
+            print(f"changed: {listed(changed)}", flush=True)
+            return ""
+
+
+def _times(root: Path) -> dict[str, int]:
+    """Return when each file of the page's folder was written."""
+    times = {}
+    for path in root.rglob("*"):
+        with suppress(OSError):  # it has just been removed
+            times[str(path.relative_to(root))] = path.stat().st_mtime_ns
+    return times
+
+
+NO_FONTS = {"FONTCONFIG_FILE": os.devnull}
+"""The environment of a machine without fonts of its own."""
+
+
+def add_certify(commands: Commands) -> None:
+    """Add the command's arguments."""
+    parser = commands.add_parser(
+        "certify",
+        help="check that pages are deterministic",
+        description="Load each page several times, in different browsers, orders and paces and "
+        "once without the machine's fonts, take the same actions on it, and compare all "
+        "observations. Exits with 1 if any differ.",
+    )
+    add_selectors(parser)
+    parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
+    parser.add_argument(
+        "--screen",
+        choices=SCREENS,
+        default="compact",
+        help="the screens to compare; full also tries actions at points and by the page's clock "
+        "(%(default)s)",
+    )
+    parser.add_argument(
+        "--pixels",
+        action="store_true",
+        help="compare pictures of the pages, too; as in cassettes, colours may differ by 1 of 255",
+    )
+    parser.add_argument(
+        "--headed",
+        action="store_true",
+        help="add a pass in a window, of the first browser that is not a headless shell",
+    )
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
+    parser.add_argument(
+        "--browser",
+        action="append",
+        metavar="PATH",
+        help="the Chromium or Chrome to use; given more than once, the pages must be the same in "
+        "all of them. A chromedriver in the browser's folder is preferred to that on PATH",
+    )
+    parser.set_defaults(run=certify_pages)
+
+
+def certify_pages(options: Namespace) -> int:
+    """Print a verdict for each case; 1 if a page is not deterministic."""
+    from pytest_miniwob_agent.browser.certification import certify
+    from pytest_miniwob_agent.browser.environment import open_environment
+    from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
+    from pytest_miniwob_agent.browser.pages import UNANSWERED
+    from pytest_miniwob_agent.browser.process import Browser
+    from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
+
+    catalogue = catalogue_of(options)
+    selectors = selectors_of(options, catalogue)
+    cases = select_cases(selectors, parse_seeds(options.seeds), catalogue=catalogue)
+    first, *more = options.browser or [None]
+    others = {path: partial(Browser, path) for path in more if path != first}
+    if options.headed:
+        whole = next((path for path in options.browser or () if not is_shell(path)), None)
+        others["in a window"] = partial(Browser, whole, headed=True)
+    verdicts = certify(
+        cases,
+        lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
+        partial(Browser, first),
+        others,
+        show_progress,
+        screen=options.screen,
+        pixels=options.pixels,
+        start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=NO_FONTS)),
+    )
+    show_progress("")
+    for verdict in verdicts:
+        result = "same"
+        if verdict.difference:
+            lacks = verdict.difference.startswith(UNANSWERED)
+            result = "LACKS" if lacks else "DIFFERS" if verdict.observations else "ERROR"
+        print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
+        if verdict.difference:
+            print("  " + verdict.difference.replace("\n", "\n  "))
+        for remark in verdict.remarks:
+            print(f"  page: {sanitize_line(remark)}")
+    if options.output:
+        found = {
+            one.case.id: {"observations": one.observations, "difference": one.difference}
+            for one in verdicts
+        }
+        text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
+        options.output.write_text(text + "\n", encoding="utf-8")
+    failed = [verdict for verdict in verdicts if verdict.difference]
+    if any(one.case.task in catalogue.own_tasks for one in failed if one.observations):
+        print("docs/your-own-pages.md has the usual causes, and what to do about each")
+    print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
+    return 1 if failed else 0

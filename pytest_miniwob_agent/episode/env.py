@@ -11,6 +11,7 @@ from pytest_miniwob_agent.core.actions import Action, Dismiss
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
 from pytest_miniwob_agent.core.observations import SCREENS, Observation, Shot, Transition
+from pytest_miniwob_agent.core.parsing import BadCall, action_of_call, carry_out_call
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
@@ -19,7 +20,6 @@ from pytest_miniwob_agent.core.protocols import (
     Page,
     Visible,
 )
-from pytest_miniwob_agent.core.tools import BadCall, action_of_call, carry_out_call
 from pytest_miniwob_agent.episode.program import Program
 from pytest_miniwob_agent.episode.trace import Trace
 

@@ -26,9 +26,9 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
+from pytest_miniwob_agent.core.parsing import BadCall, action_of_call
 from pytest_miniwob_agent.core.protocols import HandedOver, Observer, Page, Remarking, Visible
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.tools import BadCall, action_of_call
 
 _PATIENCE = 200
 """How often an agent may go on after errors and limits before it is stopped."""

@@ -1,13 +1,17 @@
-"""Decoded pictures: their digests, their differences, and PNGs without metadata."""
+"""Decoded pictures: digests, differences, PNGs without metadata, marks of elements and rulers."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from PIL import Image, ImageChops
+
+from pytest_miniwob_agent.core.observations import Box
 
 _EIGHT_BITS = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 """Pillow's modes that lose nothing as eight bits per channel."""
@@ -136,3 +140,177 @@ def shown_difference(left: bytes, right: bytes) -> bytes:
     faded = Image.blend(grey, white, 0.7)
     faded.paste((220, 0, 0), (0, 0, *size), differs)
     return png_of(faded)
+
+
+MARK, LABEL = (208, 0, 144), (255, 255, 255)
+"""Colours of brackets and labels, which pages hardly use, and of the ids in the labels."""
+
+GROUND, INK = (236, 236, 236), (64, 64, 64)
+"""Colours of the rulers."""
+
+TICK, NUMBERED = 10, 20
+"""Pixels of the page from one tick of a ruler to the next, and from one number to the next."""
+
+_WIDTH, _HEIGHT = 5, 7
+_DIGITS = (
+    "01110 10001 10011 10101 11001 10001 01110",
+    "00100 01100 00100 00100 00100 00100 01110",
+    "01110 10001 00001 00110 01000 10000 11111",
+    "11110 00001 00001 01110 00001 00001 11110",
+    "00010 00110 01010 10010 11111 00010 00010",
+    "11111 10000 11110 00001 00001 10001 01110",
+    "01110 10000 10000 11110 10001 10001 01110",
+    "11111 00001 00010 00100 01000 01000 01000",
+    "01110 10001 10001 01110 10001 10001 01110",
+    "01110 10001 10001 01111 00001 00001 01110",
+)
+"""The digits, seven rows of five pixels each, so that no font of a machine takes part."""
+
+_HIDES_LABEL = 20
+"""Weight of a hidden pixel of another label, against one of what shows on the page."""
+
+
+def marked(
+    png: bytes,
+    zoom: int,
+    marks: Mapping[int, Box] | None = None,
+    shown: Sequence[Box] = (),
+    *,
+    rulers: bool = False,
+) -> bytes:
+    """Return a picture of a page, enlarged and with marks.
+
+    Args:
+        png: the picture, with one pixel for each pixel of the page.
+        zoom: the side of the square that a pixel becomes.
+        marks: the boxes of the elements to mark, by their ids, in the page's pixels.
+        shown: the boxes of texts and drawings that labels should not hide.
+        rulers: True for rulers at the left and at the top, which count the page's pixels.
+    """
+    plain = decoded(png).convert("RGB")
+    size = plain.width * zoom, plain.height * zoom
+    image = plain.resize(size, Image.Resampling.NEAREST)
+    thickness, scale = (2, 2) if zoom > 2 else (1, 1)
+    boxes = {id_: _Rect.of(box, zoom) for id_, box in sorted((marks or {}).items())}
+    ink = [_Rect.of(box, zoom) for box in shown]
+    for box in boxes.values():
+        _draw_brackets(image, box, thickness)
+    labels: list[_Rect] = []
+    for id_, box in boxes.items():
+        label = _place_label(_label_size(str(id_), scale), box, image.size, ink, labels, thickness)
+        labels.append(label)
+        image.paste(MARK, label)
+        _write(image, str(id_), (label.left + scale, label.top + scale), scale, LABEL)
+    return png_of(_with_rulers(image, zoom, scale) if rulers else image)
+
+
+class _Rect(NamedTuple):
+    """A rectangle as Pillow takes it; right and bottom are the first beyond it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @classmethod
+    def of(cls, box: Box, zoom: int) -> _Rect:
+        """Return a box of the page on the enlarged picture."""
+        x, y, width, height = box
+        return cls(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
+
+    def shared(self, other: _Rect) -> int:
+        """Return the number of pixels that are in both."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(0, width) * max(0, height)
+
+
+def _draw_brackets(image: Image.Image, box: _Rect, thickness: int) -> None:
+    """Draw the four corners of a frame around a box, none of it in the box itself."""
+    left, top = box.left - thickness, box.top - thickness
+    right, bottom = box.right + thickness, box.bottom + thickness
+    across = min(6 * thickness, max(thickness + 1, (right - left) // 4))
+    down = min(6 * thickness, max(thickness + 1, (bottom - top) // 4))
+    for x in (left, right - across):
+        for y in (top, bottom - thickness):
+            image.paste(MARK, (x, y, x + across, y + thickness))
+    for x in (left, right - thickness):
+        for y in (top, bottom - down):
+            image.paste(MARK, (x, y, x + thickness, y + down))
+
+
+def _label_size(text: str, scale: int) -> tuple[int, int]:
+    return ((_WIDTH + 1) * len(text) + 1) * scale, (_HEIGHT + 2) * scale
+
+
+def _place_label(
+    size: tuple[int, int],
+    box: _Rect,
+    picture: tuple[int, int],
+    ink: Sequence[_Rect],
+    labels: Sequence[_Rect],
+    gap: int,
+) -> _Rect:
+    """Return the place for a label in the picture that hides least; of equal ones the first.
+
+    Places are along the edges of the box, in its corners, and beyond them, where it is less clear
+    what a label is of; all are moved into the picture.
+    """
+    width, height = size
+    left, right = box.left - gap - width, box.right + gap
+    above, below = box.top - gap - height, box.bottom + gap
+    inner_right, inner_bottom = box.right - width, box.bottom - height
+    corners = [(left, above), (right, above), (left, below), (right, below)]
+    places = [
+        (box.left - gap, above), (inner_right + gap, above), (left, box.top), (right, box.top),
+        (box.left - gap, below), (inner_right + gap, below), (left, inner_bottom),
+        (right, inner_bottom), (inner_right, box.top), (box.left, box.top),
+        (inner_right, inner_bottom), (box.left, inner_bottom), *corners,
+    ]  # fmt: skip
+    costs: dict[_Rect, int] = {}
+    for number, (x, y) in enumerate(places):
+        x = min(max(0, x), max(0, picture[0] - width))
+        y = min(max(0, y), max(0, picture[1] - height))
+        label = _Rect(x, y, x + width, y + height)
+        hidden = sum(label.shared(drawn) for drawn in ink)
+        hidden += _HIDES_LABEL * sum(label.shared(other) for other in labels)
+        beyond = width * height // 3 if number >= len(places) - len(corners) else 0
+        costs.setdefault(label, hidden + beyond)
+    return min(costs, key=costs.__getitem__)
+
+
+def _write(
+    image: Image.Image, text: str, at: tuple[int, int], scale: int, colour: tuple[int, int, int]
+) -> None:
+    """Write digits into a picture."""
+    for index, digit in enumerate(text):
+        for y, row in enumerate(_DIGITS[int(digit)].split()):
+            for x, bit in enumerate(row):
+                if bit == "1":
+                    left = at[0] + (index * (_WIDTH + 1) + x) * scale
+                    top = at[1] + y * scale
+                    image.paste(colour, (left, top, left + scale, top + scale))
+
+
+def _with_rulers(image: Image.Image, zoom: int, scale: int) -> Image.Image:
+    """Return the picture with a ruler at its left and at its top; they begin at 0."""
+    width, height = image.size
+    tick = 4 * scale
+    longest = _label_size(str(max(width, height) // zoom), scale)[0]
+    left, top = longest + tick, _label_size("0", scale)[1] + tick
+    whole = Image.new("RGB", (left + width, top + height), GROUND)
+    whole.paste(image, (left, top))
+    for length, across in ((width, True), (height, False)):
+        for at in range(0, length // zoom, TICK):
+            start, size = at * zoom, tick // 2 if at % NUMBERED else tick
+            text_width, text_height = _label_size(str(at), scale)
+            if across:
+                whole.paste(INK, (left + start, top - size, left + start + 1, top))
+                place = left + min(max(0, start - text_width // 2), width - text_width), scale
+            else:
+                whole.paste(INK, (left - size, top + start, left, top + start + 1))
+                y = top + min(max(0, start - text_height // 2), height - text_height)
+                place = longest - text_width, y
+            if at % NUMBERED == 0:
+                _write(whole, str(at), place, scale, INK)
+    return whole

@@ -18,8 +18,7 @@ from typing import Any
 
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Result, Results, Samples
-from pytest_miniwob_agent.tasks.catalogue import task_fact
-from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
+from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, task_fact
 
 TRIALS = (1, 3, 5)  # of which the paper has tables
 PAPER = "reflective-agent (PaLM 2 L)"  # its agent, as the published figures name it

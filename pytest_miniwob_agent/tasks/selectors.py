@@ -9,9 +9,14 @@ from fnmatch import fnmatchcase
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, SUITES
-from pytest_miniwob_agent.tasks.pages import Catalogue
-from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS, ProblemList
+from pytest_miniwob_agent.tasks.catalogue import (
+    CATEGORIES,
+    OTHER,
+    PROBLEM_LISTS,
+    SUITES,
+    Catalogue,
+    ProblemList,
+)
 
 MOST_SEEDS = 1_000_000
 """The most seeds of one range."""

@@ -1,8 +1,8 @@
 """For tests of your own agents: fakes, and a contract.
 
-- `fakes`: a page without a browser, a model without a server.
+- `fakes`: a page without a browser, a model without a server; replies, tool calls, programs and
+  pages that no agent may fail on.
 - `contract`: the tests that every agent must pass, their page, and the rules of an episode.
-- `hostile`: replies, tool calls, programs and pages that no agent may fail on.
 """
 
 from pytest_miniwob_agent.testing.contract import agent_contract

@@ -30,8 +30,14 @@ from pytest_miniwob_agent.core.observations import Element, Observation, Transit
 from pytest_miniwob_agent.core.protocols import Agent, Observer
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.testing.fakes import FakeEnvironment, ScriptedLLM
-from pytest_miniwob_agent.testing.hostile import HOSTILE, PAGES, PROGRAMS, hostile_answers
+from pytest_miniwob_agent.testing.fakes import (
+    HOSTILE,
+    PAGES,
+    PROGRAMS,
+    FakeEnvironment,
+    ScriptedLLM,
+    hostile_answers,
+)
 
 Reply = str | Completion
 """A text, or a completion with tool calls."""

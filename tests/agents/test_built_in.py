@@ -14,7 +14,7 @@ from pytest_miniwob_agent import Completion, Element, ToolCall
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
 from pytest_miniwob_agent.testing.contract import ContractPage, play
-from pytest_miniwob_agent.testing.hostile import HOSTILE
+from pytest_miniwob_agent.testing.fakes import HOSTILE
 
 PIECES = (
     "click id=", 'enter "', '" to id=', "press ", "For action index=", "clickxpath //", "[@id=",

@@ -18,8 +18,7 @@ import pytest_miniwob_agent.gymnasium  # noqa: F401 - registers the environments
 from pytest_miniwob_agent import Element, UsageError
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browsergym import BrowserGymAgent, Player
-from pytest_miniwob_agent.tasks.catalogue import page_path
-from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
+from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, page_path
 from pytest_miniwob_agent.testing import FakeEnvironment, VisibleFakeEnvironment
 
 RED = Element(1, "button", "Red")

@@ -22,7 +22,7 @@ from pytest_miniwob_agent import (
     run_episode,
 )
 from pytest_miniwob_agent.browser.environment import MiniwobEnvironment, open_environment
-from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
 from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
 
 pytestmark = pytest.mark.integration

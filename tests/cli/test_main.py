@@ -6,10 +6,15 @@ import sys
 
 import pytest
 
-from pytest_miniwob_agent.cli import COMMANDS, main
+from pytest_miniwob_agent.cli import main
 
 HEAVY = ("selenium", "openai", "httpx2", "lxml", "scipy", "numpy", "vcr", "yaml", "pytest")
 """Modules that take long to import."""
+
+COMMANDS = (
+    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "tables",
+    "tasks", "new-task", "open", "certify",
+)  # fmt: skip
 
 
 @pytest.mark.integration
@@ -29,10 +34,10 @@ def test_help_lists_all_commands_and_imports_nothing_heavy():
     *text, status, imported = found.stdout.splitlines()
     assert (status, imported) == ("status 0", "imported []")
     listed = [line.split()[0] for line in text if line.startswith("    ") and line[4] != " "]
-    assert set(COMMANDS) <= set(listed)
+    assert tuple(listed) == COMMANDS
 
 
-@pytest.mark.parametrize("command", ["cassettes lint", "batch status", *COMMANDS, "play"])
+@pytest.mark.parametrize("command", ["cassettes lint", "batch status", *COMMANDS])
 def test_every_command_has_help_that_fits_a_terminal(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit, match="0"):

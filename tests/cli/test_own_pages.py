@@ -11,7 +11,7 @@ from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from projects import FAKE_PAGE, ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.cli.play import wait
+from pytest_miniwob_agent.cli.episodes import wait
 
 PROMPT = "[Enter continues, q quits] "
 
@@ -59,7 +59,7 @@ def test_auto_continues_without_keys_until_ctrl_c(watched, call, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pytest_miniwob_agent.cli.play.time.sleep", interrupt)
+    monkeypatch.setattr("pytest_miniwob_agent.cli.episodes.time.sleep", interrupt)
     status, out, err = call(*play)
     assert (status, err) == (130, "")
     assert out.endswith("\nnext: click id=1\n\n")

@@ -8,7 +8,7 @@ from projects import ROOT
 from pytest_miniwob_agent.browser.environment import open_environment
 from pytest_miniwob_agent.core.actions import Click, Enter
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
 
 class Player:

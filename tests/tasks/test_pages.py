@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.tasks.pages import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
 from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
 
 

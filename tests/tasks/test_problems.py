@@ -10,8 +10,7 @@ from projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
-from pytest_miniwob_agent.tasks.catalogue import DATA, installed_tasks
-from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS
+from pytest_miniwob_agent.tasks.catalogue import DATA, PROBLEM_LISTS, installed_tasks
 from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
 
 TEST = """

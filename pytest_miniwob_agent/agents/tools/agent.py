@@ -24,8 +24,8 @@ from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
 from pytest_miniwob_agent.core.observations import SCREENS, Transition
+from pytest_miniwob_agent.core.parsing import BadCall, parse_arguments, tools_of
 from pytest_miniwob_agent.core.protocols import LLM, Environment
-from pytest_miniwob_agent.core.tools import BadCall, parse_arguments, tools_of
 from pytest_miniwob_agent.screen import render
 
 PAPER_TOOLS = ("click", "enter", "press", "hold", "release")

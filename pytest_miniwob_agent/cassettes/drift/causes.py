@@ -17,10 +17,9 @@ from pytest_miniwob_agent.cassettes.drift.differences import (
 )
 from pytest_miniwob_agent.cassettes.format.call import CONVERSATION, Call, Request
 from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
-from pytest_miniwob_agent.core.data import canonical_json, changed_parts
+from pytest_miniwob_agent.core.data import MASKS, canonical_json, changed_parts, masked
 from pytest_miniwob_agent.core.errors import Cause, Drift
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
-from pytest_miniwob_agent.core.masks import MASKS, masked
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.params import option_with
 

@@ -19,8 +19,7 @@ from pytest_miniwob_agent.plugin.options.option import parse_count
 from pytest_miniwob_agent.plugin.options.reading import id_of_test
 from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.run.state import STATE
-from pytest_miniwob_agent.tasks.pages import Catalogue, TaskPage
-from pytest_miniwob_agent.tasks.problems import PROBLEM_LISTS, ProblemList
+from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, Catalogue, ProblemList, TaskPage
 from pytest_miniwob_agent.tasks.selectors import listed_cases, parse_seeds, select_cases
 
 MARKER = (

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.loops import AgentLoops
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
+from pytest_miniwob_agent.episode import AgentLoops
 from pytest_miniwob_agent.plugin.items.setups import Setup
 from pytest_miniwob_agent.plugin.options.settings import Settings
 
