@@ -12,7 +12,8 @@ HEAVY = ("selenium", "openai", "httpx2", "lxml", "scipy", "numpy", "vcr", "yaml"
 """Modules that take long to import."""
 
 COMMANDS = (
-    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "tables",
+    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "report",
+    "tables",
     "tasks", "new-task", "open", "certify",
 )  # fmt: skip
 
