@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_miniwob_agent.plugin.options.option import Option
-from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+from pytest_miniwob_agent.plugin.options import Option
+from pytest_miniwob_agent.plugin.settings import OPTIONS
 
 PAGE = Path(__file__).with_name("options.md")
 

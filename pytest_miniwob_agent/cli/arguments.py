@@ -64,7 +64,7 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 def catalogue_of(options: argparse.Namespace) -> Catalogue:
     """Return the catalogue that a command works on."""
-    from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
+    from pytest_miniwob_agent.plugin.reading import pages_of_ini_file
     from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
     return Catalogue(options.pages or pages_of_ini_file())

@@ -149,7 +149,7 @@ def new_task(options: Namespace) -> int:
     """Write the page; a name that is not valid or taken is a `UsageError`."""
     from pytest_miniwob_agent.core.errors import UsageError
     from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
-    from pytest_miniwob_agent.plugin.options.reading import pages_of_ini_file
+    from pytest_miniwob_agent.plugin.reading import pages_of_ini_file
     from pytest_miniwob_agent.tasks.catalogue import DATA, Catalogue, TaskPage, pages_in
 
     pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))

@@ -1,9 +1,18 @@
-"""The pytest plugin.
+"""The pytest plugin, from the top floor down.
 
 - `hooks`: the hooks, one call each: the table of contents.
 - `fixtures`: what tests ask for, and may override.
-- `options`: the options of the command line and the ini file.
-- `items`: from a test's marker to the outcome in pytest's report.
-- `run`: a run's start, what it knows, and its end.
 - `inner`: pytest inside the commands `show`, `play`, `cassettes` and `doctor`.
+- `controller`: starts a process of the run; collects the outcomes, then writes, judges and shows
+  them, step by step.
+- `forecast`: the line before a recording.
+- `reports`: an item's outcome in pytest's report, for other plugins, and from a worker to the
+  controller.
+- `item`: one item's episode, its pictures, and its outcome.
+- `results`: the baseline of items, the results file, the shard, and the gate.
+- `collection`: one item for each case that a marker selects, with its agent and model.
+- `state`: what a process knows of its run, with the cases that it offers, runs and leaves out.
+- `reading`: declares the options to pytest, reads and checks them; commands to show to the user.
+- `settings`: every option, declared as the field of `Settings` that holds its value.
+- `options`: what belongs to an option, and the parsers of values.
 """

@@ -14,9 +14,10 @@ from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.plugin.items.collection import REFUSED, why_no_problem
-from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
-from pytest_miniwob_agent.plugin.run.state import STATE, settings_of
+from pytest_miniwob_agent.plugin.collection import REFUSED, why_no_problem
+from pytest_miniwob_agent.plugin.item import RUN, ItemRun
+from pytest_miniwob_agent.plugin.reading import settings_of
+from pytest_miniwob_agent.plugin.state import STATE
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.process import Browser

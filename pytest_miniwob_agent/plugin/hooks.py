@@ -13,12 +13,10 @@ import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.plugin.items import collection
-from pytest_miniwob_agent.plugin.items import report as item_report
-from pytest_miniwob_agent.plugin.items.run import RUN
-from pytest_miniwob_agent.plugin.options import reading
-from pytest_miniwob_agent.plugin.run import controller
-from pytest_miniwob_agent.plugin.run.state import STATE
+from pytest_miniwob_agent.plugin import collection, controller, reading
+from pytest_miniwob_agent.plugin import reports as item_report
+from pytest_miniwob_agent.plugin.item import RUN
+from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.terminal import statuses
 
 pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]

@@ -27,10 +27,10 @@ from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
-from pytest_miniwob_agent.plugin.items.collection import cases_of, problem_of
-from pytest_miniwob_agent.plugin.options.reading import read_settings, suite_files
-from pytest_miniwob_agent.plugin.options.settings import Settings
-from pytest_miniwob_agent.plugin.run.state import STATE
+from pytest_miniwob_agent.plugin.collection import cases_of, problem_of
+from pytest_miniwob_agent.plugin.reading import read_settings, suite_files
+from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.plugin.state import STATE
 
 NO_ITEMS = (
     "no item here uses a cassette: run this where your tests are, or name them after --; and name "

@@ -172,7 +172,7 @@ def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, pytes
 
         @pytest.fixture
         def settings(pytestconfig):
-            from pytest_miniwob_agent.plugin.run.state import settings_of
+            from pytest_miniwob_agent.plugin.reading import settings_of
             return settings_of(pytestconfig)
 
         def test_fails(settings, miniwob_browser):

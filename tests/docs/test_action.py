@@ -12,7 +12,7 @@ import pytest
 import yaml
 from projects import INNER_RUNS, ROOT
 
-from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+from pytest_miniwob_agent.plugin.settings import OPTIONS
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}

@@ -13,8 +13,8 @@ from lxml import etree
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin.options.reading import SUITES
-from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+from pytest_miniwob_agent.plugin.reading import SUITES
+from pytest_miniwob_agent.plugin.settings import OPTIONS
 from pytest_miniwob_agent.results.gate import Gate
 
 PAGES = [*sorted(ROOT.joinpath("docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]

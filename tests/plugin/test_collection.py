@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from pytest_miniwob_agent import UsageError
-from pytest_miniwob_agent.plugin.items.collection import selected_cases
-from pytest_miniwob_agent.plugin.options.settings import BY_MARKER, Settings
+from pytest_miniwob_agent.plugin.collection import selected_cases
+from pytest_miniwob_agent.plugin.settings import BY_MARKER, Settings
 
 IDS = [
     "n-screen-n-step/click-menu-2/1",

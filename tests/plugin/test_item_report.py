@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from pytest_miniwob_agent import Case
 from pytest_miniwob_agent.core.outcome import Outcome, Status
-from pytest_miniwob_agent.plugin.items.report import deserialize, serialize
+from pytest_miniwob_agent.plugin.reports import deserialize, serialize
 
 LONE = "\ud800"
 OUTCOME = Outcome(

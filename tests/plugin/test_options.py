@@ -7,8 +7,8 @@ import pytest
 
 from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.models.budget import Price
-from pytest_miniwob_agent.plugin.options.reading import read_settings
-from pytest_miniwob_agent.plugin.options.settings import OPTIONS
+from pytest_miniwob_agent.plugin.reading import read_settings
+from pytest_miniwob_agent.plugin.settings import OPTIONS
 
 ROOT = Path("/project")
 BELOW = ROOT / "below"

@@ -8,24 +8,43 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.episode import AgentLoops
-from pytest_miniwob_agent.plugin.items.setups import Setup
-from pytest_miniwob_agent.plugin.options.settings import Settings
+from pytest_miniwob_agent.plugin.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.results.file import Results
     from pytest_miniwob_agent.telemetry import Traces
 
+
 _KEY = "miniwob_selection"
 _SETUPS = "miniwob_setups"
 _UNTRACED = "miniwob_untraced"
 """The selection in the output of a worker of pytest-xdist, its set-ups, and `State.untraced`."""
+
+
+class Setup(NamedTuple):
+    """An agent, as `--miniwob-agent` takes it, with its parameters, and a model's id."""
+
+    agent: str
+    params: Mapping[str, Any]
+    model: str | None
+
+    @classmethod
+    def of_options(cls, settings: Settings) -> Setup:
+        """Return the agent and the model of the options."""
+        return cls(settings.agent, settings.agent_params, settings.model)
+
+    def make_agent(self, settings: Settings, *, task: str = "") -> Agent:
+        """Make a new agent; raises as `load_agent`."""
+        from pytest_miniwob_agent.agents.registry import load_agent
+
+        return load_agent(self.agent, settings.prompts, self.params, task=task)
 
 
 @dataclass(slots=True)
@@ -211,8 +230,3 @@ class State:
 
 STATE = pytest.StashKey[State]()
 """Key of the state in the stash of a run's configuration."""
-
-
-def settings_of(config: pytest.Config) -> Settings:
-    """Return the settings of a run."""
-    return config.stash[STATE].settings

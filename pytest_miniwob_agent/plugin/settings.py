@@ -20,7 +20,7 @@ from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.pictures.references import FOLDER
-from pytest_miniwob_agent.plugin.options.option import (
+from pytest_miniwob_agent.plugin.options import (
     Option,
     option,
     parse_baseline,

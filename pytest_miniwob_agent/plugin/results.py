@@ -22,15 +22,15 @@ from pytest_miniwob_agent.core.files import (
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.plugin.options.commands import record_command
-from pytest_miniwob_agent.plugin.options.reading import project_folder
-from pytest_miniwob_agent.plugin.options.settings import Settings
-from pytest_miniwob_agent.plugin.run.state import State
+from pytest_miniwob_agent.plugin.reading import project_folder, record_command
+from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.plugin.state import State
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.results.comparison import Comparison
     from pytest_miniwob_agent.results.file import Result, Results, Shard
     from pytest_miniwob_agent.results.gate import Gate, Verdict
+
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""

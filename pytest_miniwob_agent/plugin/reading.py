@@ -5,13 +5,17 @@ file, else the one that `--rootdir` names, else the working directory. That is n
 rootdir, which may be any folder: without an ini file and the option, pytest takes the common folder
 of the arguments, among them the value of `--miniwob-prompts DIR`, as it does not know the option
 yet.
+
+Commands that are shown to users name the options that were given: they are made here, too.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.config.findpaths import determine_setup
@@ -19,10 +23,18 @@ from _pytest.config.findpaths import determine_setup
 from pytest_miniwob_agent.cassettes.deferred import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params
-from pytest_miniwob_agent.plugin.options.option import parse_folders
-from pytest_miniwob_agent.plugin.options.settings import OPTIONS, Settings
+from pytest_miniwob_agent.plugin.options import parse_folders
+from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
+
+if TYPE_CHECKING:
+    import pytest
+
+
+SETTINGS = pytest.StashKey[Settings]()
+"""Key of the settings in the stash of a run's configuration."""
 
 SUITES = "miniwob_suites"
 """The ini value that names test files that own cassettes, but are not collected by default."""
@@ -109,6 +121,11 @@ def pages_of_ini_file() -> list[Path]:
     return [inipath.parent / folder for folder in folders] if inipath else []
 
 
+def settings_of(config: pytest.Config) -> Settings:
+    """Return the settings of a run."""
+    return config.stash[SETTINGS]
+
+
 def read_settings(config: pytest.Config) -> Settings:
     """Read the settings of a run.
 
@@ -186,3 +203,58 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
     check_params(values["llm_params"])
     if values["max_cost"] is not None and values["model"] is not None:
         check_price(values["model"], values["prices"])
+
+
+def record_command(config: pytest.Config, *others: str) -> str:
+    """Return the command that records what this run lacks, without options that others replace."""
+    replaced = ("--miniwob-record", "--miniwob-answers", *others)
+    words, given = ["pytest"], map(str, config.invocation_params.args)
+    for word in given:
+        if word in replaced:
+            next(given, None)  # its value
+        elif word.partition("=")[0] not in replaced:
+            words.append(word)
+    return _shown(config, [*words, "--miniwob-record=new_episodes"])
+
+
+def record_item_command(item: pytest.Item) -> str:
+    """Return the command that records an item."""
+    words = ["pytest", _node_id(item), *_options(item), "--miniwob-record=new_episodes"]
+    return _shown(item.config, words)
+
+
+def show_command(item: pytest.Item, case: str) -> str:
+    """Return the command that shows all of an item's episode."""
+    test = _node_id(item).partition("[")[0]
+    return _shown(item.config, ["miniwob-agent", "show", case, "--", test, *_options(item)])
+
+
+def _node_id(item: pytest.Item) -> str:
+    """Return pytest's id of an item, with a path from the working directory."""
+    return f"{shown_from_here(item.path)}::{item.nodeid.partition('::')[2]}"
+
+
+def _options(item: pytest.Item) -> list[str]:
+    """Return the options of the command line that make a difference to an item."""
+    config, words = item.config, []
+    if config.inipath != find_ini_file(str(item.path))[0]:  # it was named, or found otherwise
+        words += ["-c", str(shown_from_here(config.inipath or Path(os.devnull)))]
+    if config.option.rootdir:
+        words.append(f"--rootdir={shown_from_here(config.rootpath)}")
+    for value in config.option.override_ini or ():
+        if not value.startswith("strict"):  # pytest's own, for --strict-markers and the like
+            words += ["-o", value]
+    for option in OPTIONS:
+        value = config.getoption(option.ini)
+        if value is not None and not option.whole_run:
+            words.append(option.name if option.flag else f"{option.name}={value}")
+    return words
+
+
+def _shown(config: pytest.Config, words: list[str]) -> str:
+    """Return words as a command line, without keys and without what is sent but never kept."""
+    settings = settings_of(config)
+    kept = json.dumps(settings.kept_params, ensure_ascii=False)
+    for given in (config.getoption("miniwob_llm_params"), config.getini("miniwob_llm_params")):
+        words = [word.replace(given, kept) for word in words] if given else words
+    return shlex.join(redact(words, settings.sent_only_texts))

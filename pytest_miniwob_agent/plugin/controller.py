@@ -23,16 +23,16 @@ from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.models.budget import ENDED, Budget
-from pytest_miniwob_agent.plugin.items.report import EXPORTS, Exports
-from pytest_miniwob_agent.plugin.items.run import REMARK
-from pytest_miniwob_agent.plugin.options.commands import record_command
-from pytest_miniwob_agent.plugin.options.reading import read_settings
-from pytest_miniwob_agent.plugin.run.results import BASELINE, RunResults, load_baseline, shard_of
-from pytest_miniwob_agent.plugin.run.state import STATE, Selection, State
+from pytest_miniwob_agent.plugin.item import REMARK
+from pytest_miniwob_agent.plugin.reading import SETTINGS, read_settings, record_command
+from pytest_miniwob_agent.plugin.reports import EXPORTS, Exports
+from pytest_miniwob_agent.plugin.results import BASELINE, RunResults, load_baseline, shard_of
+from pytest_miniwob_agent.plugin.state import STATE, Selection, State
 from pytest_miniwob_agent.terminal import statuses
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.report.folder import Report
+
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -54,8 +54,8 @@ def start(config: pytest.Config) -> None:
         pytest.UsageError: an option, or a file that it names, is not valid.
     """
     try:
-        state = config.stash[STATE] = State(read_settings(config), Selection.of(config))
-        settings = state.settings
+        settings = config.stash[SETTINGS] = read_settings(config)
+        state = config.stash[STATE] = State(settings, Selection.of(config))
         if settings.key_variable is not None:  # its value is a secret until the run is over
             patch = pytest.MonkeyPatch()
             patch.setenv(KEY_VARIABLE, settings.key_variable)
@@ -92,7 +92,7 @@ def start(config: pytest.Config) -> None:
                 )
         if state.shared is not None:
             from pytest_miniwob_agent.models.http import PastMocks
-            from pytest_miniwob_agent.plugin.run.forecast import Forecaster
+            from pytest_miniwob_agent.plugin.forecast import Forecaster
 
             state.past_mocks = PastMocks()
             config.pluginmanager.register(Forecaster(config, state), "miniwob-forecaster")

@@ -18,8 +18,8 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.budget import money, total_cost
-from pytest_miniwob_agent.plugin.items.collection import problem_of
-from pytest_miniwob_agent.plugin.run.state import State
+from pytest_miniwob_agent.plugin.collection import problem_of
+from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.terminal.layout import wrap
 
 SAMPLE = 40

@@ -14,11 +14,10 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.plugin.items.collection import problem_of
-from pytest_miniwob_agent.plugin.items.run import RUN, ItemRun
-from pytest_miniwob_agent.plugin.options.commands import show_command
-from pytest_miniwob_agent.plugin.run.results import BASELINE
-from pytest_miniwob_agent.plugin.run.state import settings_of
+from pytest_miniwob_agent.plugin.collection import problem_of
+from pytest_miniwob_agent.plugin.item import RUN, ItemRun
+from pytest_miniwob_agent.plugin.reading import settings_of, show_command
+from pytest_miniwob_agent.plugin.results import BASELINE
 
 _GIVEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 

@@ -33,16 +33,16 @@ from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observ
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.models.budget import ENDED
-from pytest_miniwob_agent.plugin.items.collection import Problem
-from pytest_miniwob_agent.plugin.options.commands import record_item_command
-from pytest_miniwob_agent.plugin.options.reading import id_of_test
-from pytest_miniwob_agent.plugin.options.settings import Settings
-from pytest_miniwob_agent.plugin.run.state import STATE
+from pytest_miniwob_agent.plugin.collection import Problem
+from pytest_miniwob_agent.plugin.reading import id_of_test, record_item_command
+from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.plugin.state import STATE
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.tape.recording import Recording
     from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import LiveModel
+
 
 REMARK = "miniwob_remark"
 """Name of the property of an item with a remark on its cassette, shown at the end of the run."""
