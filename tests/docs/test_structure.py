@@ -1,9 +1,12 @@
 """Structure of the package: the sizes of functions and modules, and the maps of packages."""
 
 import ast
+import os
+import subprocess
+import sys
 
 import pytest
-from projects import ROOT
+from projects import ROOT, SUITE_RUNS
 
 PACKAGE = ROOT / "pytest_miniwob_agent"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -11,6 +14,8 @@ SCRIPTS = sorted(PACKAGE.rglob("*.js"))
 
 FUNCTION_LINES = 60
 MODULE_LINES = 450
+MODULES_IN_ALL = 156
+FILES_OF_AN_ITEM = 61
 
 
 def test_no_function_has_more_than_60_lines():
@@ -29,6 +34,32 @@ def test_no_module_has_more_than_450_lines():
         for module in [*MODULES, *SCRIPTS]
         if len(module.read_text("utf-8").splitlines()) > MODULE_LINES
     ] == []
+
+
+def test_there_are_few_modules():
+    assert len(MODULES) <= MODULES_IN_ALL
+
+
+@pytest.mark.integration
+def test_an_item_passes_few_files():
+    """The second of two items, as the first one starts the browser."""
+    items = [
+        f"tests/suites/paper.py::test_solves[n-screen-n-step/click-tab-2/{n}]" for n in (1000, 1001)
+    ]
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-s", "-pfiles_plugin", "-pno:randomly", *items],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}",
+            "PYTEST_ADDOPTS": SUITE_RUNS,
+        },
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    *_, files = [line for line in ended.stdout.splitlines() if line.startswith("files ")]
+    assert 20 < len(files.split()[1:]) <= FILES_OF_AN_ITEM
 
 
 @pytest.mark.parametrize(
