@@ -18,7 +18,7 @@ from pathlib import Path
 from selenium import webdriver
 
 from pytest_miniwob_agent.browser.certification import explore
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
@@ -84,7 +84,7 @@ def play(episodes: int) -> list[str]:
                         if size > warm.setdefault(name, size) + BOUNDS[name]:
                             wrong.append(f"{name} grew from {warm[name]:.0f} to {size:.0f} MB")
             category, task = tasks[count % len(tasks)]
-            explore(MiniwobEnvironment(browser, Case(task, category, count)))
+            explore(MiniwobPage(browser, Case(task, category, count)))
             if pid_of(browser) != driver:
                 return [*wrong, f"the browser was lost at episode {count}"]
     finally:

@@ -26,7 +26,7 @@ from typing import Any
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
 from pytest_miniwob_agent.browser.devtools import DevTools
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import read_grid
 from pytest_miniwob_agent.browser.process import Browser
@@ -64,7 +64,7 @@ class Counted:
 def costs(browser: Browser, counted: Counted) -> dict[str, tuple[float, float]]:
     """The costs of a browser, which is started first."""
     with closing(browser):
-        env = MiniwobEnvironment(browser, Case("click-menu-2", "other", 1))
+        env = MiniwobPage(browser, Case("click-menu-2", "other", 1))
         begin = time.perf_counter()
         before = counted.trips
         _ = browser.driver

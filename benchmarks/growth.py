@@ -20,7 +20,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
@@ -72,7 +72,7 @@ def replay(ids: list[str], workers: int) -> tuple[float, float]:
 def trial(browser: Browser, actions: int) -> float:
     """Seconds that a trial with that many clicks takes, from the load of its page on."""
     begin = time.perf_counter()
-    env = MiniwobEnvironment(browser, Case("click-checkboxes-large", "1-screen-n-step", 1000))
+    env = MiniwobPage(browser, Case("click-checkboxes-large", "1-screen-n-step", 1000))
     boxes = [box.id for box in env.reset().elements if box.tag == "input_checkbox"]
     for number in range(actions):
         box = boxes[number % len(boxes)]

@@ -32,7 +32,7 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent import episode
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.local import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
@@ -75,8 +75,8 @@ class Watch:
         self._running: list[str] = []
         for owner, name, part in (
             (Browser, "_start", "start of Chromium"),
-            (MiniwobEnvironment, "reset", "browser"),
-            (MiniwobEnvironment, "step", "browser"),
+            (MiniwobPage, "reset", "browser"),
+            (MiniwobPage, "step", "browser"),
             (Recording, "__init__", "model and cassette"),
             (RecordedModel, "post", "model and cassette"),
         ):
@@ -100,7 +100,7 @@ class Watch:
         return timed
 
     def _watch_inputs(self) -> None:
-        reset, step = MiniwobEnvironment.reset, MiniwobEnvironment.step
+        reset, step = MiniwobPage.reset, MiniwobPage.step
 
         def watched_reset(env: Any, **settings: Any) -> Any:
             self.times.pages.append(Page(env._case))
@@ -111,8 +111,8 @@ class Watch:
             self.times.pages[-1].inputs.append((action, point))
             return step(env, action)
 
-        MiniwobEnvironment.reset = watched_reset  # type: ignore[assignment]
-        MiniwobEnvironment.step = watched_step  # type: ignore[assignment]
+        MiniwobPage.reset = watched_reset  # type: ignore[assignment]
+        MiniwobPage.step = watched_step  # type: ignore[assignment]
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from pytest_miniwob_agent.browser.environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_page
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.case import Case
@@ -60,7 +60,7 @@ def read_screens(folder: Path, rounds: int, found: Found) -> None:
     browser = Browser()
     for name in found:
         page = catalogue.pages[name]
-        env = open_environment(browser, Case(name, page.category, 1), page)
+        env = open_page(browser, Case(name, page.category, 1), page)
         for screen in SCREENS:
             text = render(env.reset(screen=screen).elements)
             read = partial(browser.call, f"miniwobAgent.{READERS[screen]}")

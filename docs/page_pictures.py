@@ -22,7 +22,7 @@ from PIL import Image
 from projects import ROOT, SUITE_RUNS
 from window import Window
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks
@@ -110,7 +110,7 @@ def changed(before, after):
 
 def look_at(browser, task):
     """Return a picture of a task's page."""
-    page = MiniwobEnvironment(browser, Case(task, installed_tasks()[task], SEED))
+    page = MiniwobPage(browser, Case(task, installed_tasks()[task], SEED))
     page.reset()
     image = read(page.look().png)
     return compact(image.reduce(-(-image.width // WIDEST)))

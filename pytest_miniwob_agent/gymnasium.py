@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browsergym.player import SCREENSHOT, Player
 from pytest_miniwob_agent.core.case import Case
@@ -72,7 +72,7 @@ class MiniwobEnv(gymnasium.Env[dict[str, Any], str]):
         """Load the page afresh; `seed` is the page's own, as in the ids of items."""
         super().reset(seed=seed)
         self._seed = int(self.np_random.integers(MAX_SEED)) if seed is None else seed
-        page = MiniwobEnvironment(
+        page = MiniwobPage(
             self._browser, Case(self._task, installed_tasks()[self._task], self._seed)
         )
         self._player = Player(page, screenshot=self._screenshot)

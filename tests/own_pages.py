@@ -2,7 +2,7 @@
 
 from textwrap import dedent
 
-from pytest_miniwob_agent.browser.environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_page
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
@@ -24,7 +24,7 @@ class Pages:
 
     def open(self, task, seed=1):
         page = Catalogue([self.folder]).pages[task]
-        return open_environment(self.browser, Case(task, page.category, seed), page)
+        return open_page(self.browser, Case(task, page.category, seed), page)
 
     def show(self, body, seed=1):
         """Open and reset a page with this body; returns the environment and what is seen."""

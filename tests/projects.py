@@ -30,13 +30,13 @@ conftest.py: it imports what all runs within this process use."""
 FAKE_PAGE = """
     import pytest
     from pytest_miniwob_agent import Element
-    from pytest_miniwob_agent.testing import FakeEnvironment
+    from pytest_miniwob_agent.testing import FakePage
 
     @pytest.fixture
-    def miniwob_environment(miniwob_case):
+    def miniwob_page(miniwob_case):
         '''A menu to open, with an entry to click.'''
         menu = Element(1, "button", "Menu")
-        return FakeEnvironment(
+        return FakePage(
             f"Open the menu and click Save, for {miniwob_case.task} {miniwob_case.seed}",
             {"start": [menu], "open": [menu, Element(2, "a", "Save"), Element(3, "a", "Quit")]},
             {("start", "click id=1"): "open"},

@@ -4,7 +4,7 @@ from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.events import Acted, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
 
@@ -22,7 +22,7 @@ def menu(right, *wrong):
     }
     rewards = {("open", f"click id={id}"): -1.0 for id in wrong}
     rewards["open", f"click id={right}"] = 1.0
-    return FakeEnvironment("Choose", screens, {("start", "click id=1"): "open"}, rewards)
+    return FakePage("Choose", screens, {("start", "click id=1"): "open"}, rewards)
 
 
 def advice(step, action):

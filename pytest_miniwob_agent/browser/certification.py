@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment, OwnPageEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage, OwnPage
 from pytest_miniwob_agent.browser.pages import UNANSWERED
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
@@ -81,7 +81,7 @@ def explore(
     there is a pause on a page of your own.
     """
     seen: list[Seen] = []
-    if pause and isinstance(env, OwnPageEnvironment):
+    if pause and isinstance(env, OwnPage):
         pause = OWN_PAUSE
 
     def see(action: str, transition: Transition) -> None:
@@ -166,7 +166,7 @@ def _points_and_times(observation: Observation, step: int) -> actions.Action | N
 
 def certify(
     cases: Sequence[Case],
-    open_page: Callable[[Browser, Case], MiniwobEnvironment],
+    open_page: Callable[[Browser, Case], MiniwobPage],
     start_browser: Callable[[], Browser],
     others: Mapping[str, Callable[[], Browser]],
     progress: Callable[[str], None] = lambda text: None,

@@ -61,14 +61,14 @@ LEFT = re.compile("navigated|context|detached|miniwobAgent is not defined", re.I
 """Errors of the driver where a page is left while it is read."""
 
 
-def open_environment(browser: Browser, case: Case, page: TaskPage) -> MiniwobEnvironment:
+def open_page(browser: Browser, case: Case, page: TaskPage) -> MiniwobPage:
     """The page of a case: the package's, or one of your own."""
     if page.root is None:
-        return MiniwobEnvironment(browser, case)
-    return OwnPageEnvironment(browser, case, page)
+        return MiniwobPage(browser, case)
+    return OwnPage(browser, case, page)
 
 
-class MiniwobEnvironment:
+class MiniwobPage:
     """A case's page in a browser: the `Page` of an item, with pictures (`Visible`).
 
     `reset` loads the page afresh, so that no trial sees anything of an earlier one. Elements keep
@@ -352,7 +352,7 @@ class MiniwobEnvironment:
         return Transition(seen, float(read["reward"]), read["done"], error)
 
 
-class OwnPageEnvironment(MiniwobEnvironment):
+class OwnPage(MiniwobPage):
     """A page of your own, and the pages of its folder that it leads to.
 
     Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/visit.js).

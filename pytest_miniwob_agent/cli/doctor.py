@@ -172,13 +172,13 @@ def check_page(
     browser: Browser, hint: str = "see the lines above; both must be of one version"
 ) -> Iterator[Check]:
     """Check that a page loads and is read, its font, and that clicks land; close the browser."""
-    from pytest_miniwob_agent.browser.environment import FONT, MiniwobEnvironment
+    from pytest_miniwob_agent.browser.environment import FONT, MiniwobPage
     from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS
 
     try:
-        page = MiniwobEnvironment(browser, Case("click-button", OTHER, 0))
+        page = MiniwobPage(browser, Case("click-button", OTHER, 0))
         observation, fonts = page.reset(), page.fonts()
-        pie = MiniwobEnvironment(browser, Case("click-pie", OTHER, 1005))
+        pie = MiniwobPage(browser, Case("click-pie", OTHER, 1005))
         shown = Transition(pie.reset())
         for text in ("+", shown.observation.goal.split('"')[1]):
             elements = shown.observation.elements

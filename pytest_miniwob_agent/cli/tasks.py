@@ -34,7 +34,7 @@ from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import listed, nearest, sanitize_line, sanitize_lines
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+    from pytest_miniwob_agent.browser.environment import MiniwobPage
     from pytest_miniwob_agent.browser.process import Browser
 
 
@@ -187,12 +187,12 @@ def add_open(commands: Commands) -> None:
     )
     add_pages(parser)
     add_browser(parser)
-    parser.set_defaults(run=open_page)
+    parser.set_defaults(run=open_task)
 
 
-def open_page(options: Namespace) -> int:
+def open_task(options: Namespace) -> int:
     """Show the page until its reader leaves it."""
-    from pytest_miniwob_agent.browser.environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_page
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.core.case import Case
 
@@ -216,7 +216,7 @@ def open_page(options: Namespace) -> int:
                 print(f"\n{case}", flush=True)
                 key = _show(
                     browser,
-                    open_environment(browser, case, page),
+                    open_page(browser, case, page),
                     page.root or page.file.parent,
                     keys,
                 )
@@ -228,7 +228,7 @@ def open_page(options: Namespace) -> int:
             return 0
 
 
-def _show(browser: Browser, page: MiniwobEnvironment, root: Path, keys: SimpleQueue[str]) -> str:
+def _show(browser: Browser, page: MiniwobPage, root: Path, keys: SimpleQueue[str]) -> str:
     """Show a trial, in which the page's author does what an agent would do.
 
     Return the key that ends it, empty if a file has changed.
@@ -317,7 +317,7 @@ def add_certify(commands: Commands) -> None:
 def certify_pages(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
-    from pytest_miniwob_agent.browser.environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_page
     from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
     from pytest_miniwob_agent.browser.pages import UNANSWERED
     from pytest_miniwob_agent.browser.process import Browser
@@ -333,7 +333,7 @@ def certify_pages(options: Namespace) -> int:
         others["in a window"] = partial(Browser, whole, headed=True)
     verdicts = certify(
         cases,
-        lambda browser, case: open_environment(browser, case, catalogue.pages[case.task]),
+        lambda browser, case: open_page(browser, case, catalogue.pages[case.task]),
         partial(Browser, first),
         others,
         show_progress,

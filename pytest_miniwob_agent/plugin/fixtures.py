@@ -80,15 +80,15 @@ def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits
 
 
 @pytest.fixture
-def miniwob_environment(
+def miniwob_page(
     request: pytest.FixtureRequest, miniwob_browser: Browser, miniwob_case: Case
 ) -> Page:
     """The item's page. Override it to run agents on something else, for instance
-    `testing.FakeEnvironment`.
+    `testing.FakePage`.
     """
-    from pytest_miniwob_agent.browser.environment import open_environment
+    from pytest_miniwob_agent.browser.environment import open_page
 
-    return open_environment(miniwob_browser, miniwob_case, _run_of(request).problem.page)
+    return open_page(miniwob_browser, miniwob_case, _run_of(request).problem.page)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def miniwob_episode(
     miniwob_limits: Limits,
     miniwob_agent: Agent,
     miniwob_llm: Model,
-    miniwob_environment: Page,
+    miniwob_page: Page,
 ) -> Episode:
     """The agent's episode on the item's page: an `Episode` with `solved` and `explain()`.
 
@@ -129,4 +129,4 @@ def miniwob_episode(
     recorded until then are replayed.
     """
     __tracebackhide__ = True
-    return _run_of(request).play(miniwob_agent, miniwob_llm, miniwob_environment, miniwob_limits)
+    return _run_of(request).play(miniwob_agent, miniwob_llm, miniwob_page, miniwob_limits)

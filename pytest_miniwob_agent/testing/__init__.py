@@ -7,9 +7,9 @@
 
 from pytest_miniwob_agent.testing.contract import agent_contract
 from pytest_miniwob_agent.testing.fakes import (
-    FakeEnvironment,
+    FakePage,
     ScriptedLLM,
-    VisibleFakeEnvironment,
+    VisibleFakePage,
 )
 
-__all__ = ["FakeEnvironment", "ScriptedLLM", "VisibleFakeEnvironment", "agent_contract"]
+__all__ = ["FakePage", "ScriptedLLM", "VisibleFakePage", "agent_contract"]

@@ -34,7 +34,7 @@ from pytest_miniwob_agent.testing.fakes import (
     HOSTILE,
     PAGES,
     PROGRAMS,
-    FakeEnvironment,
+    FakePage,
     ScriptedLLM,
     hostile_answers,
 )
@@ -63,7 +63,7 @@ LIMITS = (Limits(trials=1), Limits(steps=1), Limits(calls=1), Limits(3, 2, 5))
 BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
 
 
-class ContractPage(FakeEnvironment):
+class ContractPage(FakePage):
     """A page that shows another screen after each action, and judges `after` some.
 
     Any action will do, as agents differ in theirs, except one that names a missing element. Without

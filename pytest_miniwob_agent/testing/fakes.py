@@ -31,7 +31,7 @@ _NO_FIELDS = ("button", "submit", "reset", "image", "checkbox", "radio")
 """Types of inputs that keys do not go to."""
 
 
-class FakeEnvironment:
+class FakePage:
     """A page as a graph of screens.
 
     Args:
@@ -136,7 +136,7 @@ class FakeEnvironment:
         return Observation(self.goal, elements, focus, self._dialog)
 
 
-class VisibleFakeEnvironment(FakeEnvironment):
+class VisibleFakePage(FakePage):
     """A fake page with pictures (`Visible`): one box per element, from top to bottom.
 
     The colour of a box depends on the element's text and value alone.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
@@ -12,7 +12,7 @@ def page(browser):
     """Make the environment of a task, in the shared browser if none is given."""
 
     def make(task, seed=1, browser=browser):
-        return MiniwobEnvironment(browser, Case(task, installed_tasks()[task], seed))
+        return MiniwobPage(browser, Case(task, installed_tasks()[task], seed))
 
     return make
 

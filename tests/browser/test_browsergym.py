@@ -19,7 +19,7 @@ from pytest_miniwob_agent import Element, UsageError
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browsergym import BrowserGymAgent, Player
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, page_path
-from pytest_miniwob_agent.testing import FakeEnvironment, VisibleFakeEnvironment
+from pytest_miniwob_agent.testing import FakePage, VisibleFakePage
 
 RED = Element(1, "button", "Red")
 
@@ -213,7 +213,7 @@ class FromBrowserGym(BrowserGymAgent):
 
 def run(*replies, steps=10):
     rewards = {("start", "click id=1"): 1.0}
-    env = FakeEnvironment("Click Red.", {"start": [RED]}, rewards=rewards)
+    env = FakePage("Click Red.", {"start": [RED]}, rewards=rewards)
     return play_episode(FromBrowserGym(), env, replies, trials=1, steps=steps)
 
 
@@ -243,10 +243,10 @@ class TestAgent:
 
     def test_a_page_without_pictures_says_so(self):
         with pytest.raises(UsageError, match="screenshot=False"):
-            Player(FakeEnvironment("Click Red.", {"start": [RED]}))
+            Player(FakePage("Click Red.", {"start": [RED]}))
 
     def test_a_page_with_pictures_has_a_screenshot(self):
-        page = VisibleFakeEnvironment("Click Red.", {"start": [RED]})
+        page = VisibleFakePage("Click Red.", {"start": [RED]})
         assert Player(page).reset()["screenshot"].dtype == np.uint8
 
 

@@ -10,7 +10,7 @@ from pytest_miniwob_agent.browser.certification import certify, explore
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Shot
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 CASES = [Case("one", "other", 1), Case("two", "other", 1)]
 
@@ -35,7 +35,7 @@ def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options)
 
     def open_page(browser, case):
         browser.pages += 1
-        page = FakeEnvironment(case.task, {"start": [Element(1, "button", text(browser))]})
+        page = FakePage(case.task, {"start": [Element(1, "button", text(browser))]})
         page.look = lambda: Shot(page_with_button(left(browser)), (160, 210))
         page.remarks = lambda: ["there is no file /x.png"]
         return page
@@ -64,7 +64,7 @@ def test_the_second_pass_may_have_a_browser_as_on_another_machine():
         return browsers[-1]
 
     def open_page(browser, case):
-        page = FakeEnvironment(case.task, {"start": [Element(1, "button", browser.name)]})
+        page = FakePage(case.task, {"start": [Element(1, "button", browser.name)]})
         page.remarks = list
         return page
 
@@ -104,7 +104,7 @@ def test_pixels_that_differ_are_shown_with_their_place_where_screens_are_equal()
 
 
 def test_exploring_uses_every_element_once_and_writes_to_fields():
-    env = FakeEnvironment(
+    env = FakePage(
         "g",
         {"start": [Element(1, "button", "a"), Element(2, "input_text", value=""), Element(3, "b")]},
         rewards={("start", "click id=3"): 1.0},
@@ -117,12 +117,12 @@ def test_exploring_uses_every_element_once_and_writes_to_fields():
         "hover", "drag", "select", "copy", "click", "paste", "scroll", "drag", "double", "hover",
     ]  # fmt: skip
     assert further[:3] == ["hover id=1", "drag id=2 to id=3", "select id=3"]
-    assert [seen.action for seen in explore(FakeEnvironment("g", {"start": []}))] == ["loading"] * 2
+    assert [seen.action for seen in explore(FakePage("g", {"start": []}))] == ["loading"] * 2
 
 
 def test_exploring_a_full_screen_also_tries_points_and_times():
     details = (("box", "0,0,9,9"),)
-    env = FakeEnvironment("g", {"start": [Element(1, "button", "a", details=details)]})
+    env = FakePage("g", {"start": [Element(1, "button", "a", details=details)]})
     seen = explore(env, screen="full")
     assert all(element.details for one in seen for element in one.transition.observation.elements)
     assert [str(action) for action in env.actions[-1][:5]] == [

@@ -20,7 +20,7 @@ from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
 from pytest_miniwob_agent.agents.tools.agent import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Acted, Completion
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 pytestmark = pytest.mark.integration
 
@@ -49,7 +49,7 @@ def fake():
     def said(text):
         return [*buttons, Element(3, "p", text)]
 
-    return FakeEnvironment(
+    return FakePage(
         "Answer.",
         {"start": said("nothing"), "false": said("false"), "Bob": said("Bob"), "Ann": said("Ann"),
          "null": said("null"), "confirm": Dialog("confirm", "Delete all?"),

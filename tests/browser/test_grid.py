@@ -9,7 +9,7 @@ from selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode
 from pytest_miniwob_agent.browser import grid as grid_module
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
 from pytest_miniwob_agent.browser.process import Browser
@@ -51,7 +51,7 @@ def test_a_full_grid_is_waited_for_and_one_that_stays_full_says_what_to_do(on_gr
     names = {session["capabilities"]["se:name"] for session in grid.sessions()}
     assert names == {"miniwob gw0", "nightly gw1"}
     threading.Timer(1, first.close).start()
-    assert MiniwobEnvironment(on_grid("gw2"), CASE).reset().elements
+    assert MiniwobPage(on_grid("gw2"), CASE).reset().elements
     with pytest.raises(BrowserError, match=r"session: .* 0 of 2 slots .* fewer workers"):
         _ = on_grid().driver
 
@@ -60,7 +60,7 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
     """Also where there is a proxy, and none where the node finds no such machine."""
     monkeypatch.setenv("http_proxy", raw_server.url)
     browser = on_grid()
-    env = MiniwobEnvironment(browser, CASE)
+    env = MiniwobPage(browser, CASE)
     assert env.reset().elements
     asked = browser.driver.execute_async_script(
         """
@@ -72,7 +72,7 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
     )
     assert asked == ["rejected"] * 3
     assert raw_server.requests == 0
-    lost = MiniwobEnvironment(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
+    lost = MiniwobPage(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
     with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
         lost.reset()
     grid.end(browser.driver.session_id)
@@ -86,7 +86,7 @@ def test_a_page_on_a_grid_is_handed_over_to_a_program(on_grid):
         assert page.done
 
     case = Case("click-test", "other", 1)
-    env = MiniwobEnvironment(on_grid(), case)
+    env = MiniwobPage(on_grid(), case)
     model = ScriptedLLM([])
     for _ in range(2):
         assert run_episode(case, Driving(work), env, model, Limits(), model="m").solved

@@ -21,9 +21,9 @@ from pytest_miniwob_agent import (
     UsageError,
     run_episode,
 )
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment, open_environment
+from pytest_miniwob_agent.browser.environment import MiniwobPage, open_page
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 pytestmark = pytest.mark.integration
 
@@ -34,7 +34,7 @@ def drive(browser):
 
     def play(work, task="click-test-2", page=None, observers=(), **limits):
         case = Case(task, "1-screen-1-step", 1000)
-        env = page or MiniwobEnvironment(browser, case)
+        env = page or MiniwobPage(browser, case)
         agent = work if hasattr(work, "solve") else Driving(work)
         llm = ScriptedLLM(lambda prompt, purpose: "reply")
         return run_episode(
@@ -52,7 +52,7 @@ def own_page(tmp_path, browser):
         for name, body in files.items():
             (tmp_path / f"{name}.html").write_text(f"<!DOCTYPE html><body>{body}</body>")
         page = Catalogue([tmp_path]).pages["page"]
-        return open_environment(browser, Case("page", page.category, 1), page)
+        return open_page(browser, Case("page", page.category, 1), page)
 
     return make
 
@@ -194,7 +194,7 @@ def test_no_time_passes_while_a_model_is_asked(browser):
         llm.complete("What now?", "ask")
 
     agent, case = Driving(work), Case("click-test", "1-screen-1-step", 1000)
-    page = MiniwobEnvironment(browser, case)
+    page = MiniwobPage(browser, case)
     run_episode(case, agent, page, Slow(["reply"]), Limits(), model="m")
     assert times[0] == times[1]
 
@@ -827,9 +827,9 @@ def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, own_page
 
 def test_a_page_that_cannot_be_handed_over_says_what_it_lacks():
     agent = Driving(lambda *args: None)
-    page = FakeEnvironment("goal", {"only": []})
+    page = FakePage("goal", {"only": []})
     case = Case("fake", "other", 0)
-    with pytest.raises(UsageError, match=r"FakeEnvironment can't be handed over .* no hand_over"):
+    with pytest.raises(UsageError, match=r"FakePage can't be handed over .* no hand_over"):
         run_episode(case, agent, page, ScriptedLLM([]), Limits(), model="m")
 
 

@@ -11,7 +11,7 @@ from pytest_miniwob_agent.browser.environment import MAX_SIDE
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.pictures.image import GROUND, MARK
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM, VisibleFakeEnvironment
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM, VisibleFakePage
 
 PAGE = """
 <button id=one style="width: 60px">One</button> between <b id=two>two</b>
@@ -87,7 +87,7 @@ class Looks:
                 env.look()
 
 
-def run(agent, kind=VisibleFakeEnvironment):
+def run(agent, kind=VisibleFakePage):
     env = kind("Go", {"start": [Element(1, "button", "Go")]}, rewards={("start", "click id=1"): 1})
     case = Case("fake", "other", 0)
     return run_episode(case, agent, env, ScriptedLLM([]), Limits(), model="scripted")
@@ -105,8 +105,8 @@ def test_there_is_nothing_to_look_at_before_and_after_a_trial_or_without_picture
     with pytest.raises(RuntimeError, match="there is a page to look"):
         run(Looks("before"))
     assert run(Looks("after")).solved
-    with pytest.raises(UsageError, match="FakeEnvironment gives no pictures"):
-        run(Looks(), FakeEnvironment)
+    with pytest.raises(UsageError, match="FakePage gives no pictures"):
+        run(Looks(), FakePage)
 
 
 @pytest.mark.integration

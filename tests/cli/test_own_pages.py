@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pytest_miniwob_agent.browser.environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_page
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
@@ -31,7 +31,7 @@ def test_a_new_task_is_a_page_that_works(here, browser, capsys):
     page = Catalogue([here / "tests" / "pages"]).pages["colours"]
     assert "open colours --pages tests/pages" in page.file.read_text()
     for wanted, reward in (("yellow", 1), ("red", -1)):
-        env = open_environment(browser, Case("colours", page.category, 3), page)
+        env = open_page(browser, Case("colours", page.category, 3), page)
         seen = env.reset()
         assert seen.goal == "Choose yellow, then click Done."
         for text in (wanted, "Done"):

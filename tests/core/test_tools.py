@@ -23,7 +23,7 @@ from pytest_miniwob_agent import (
     run_episode,
     tools_of,
 )
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 CALLS = [
     ("click", {"element": 4}, "click id=4"),
@@ -169,7 +169,7 @@ class Playing:
 
 def fake_page():
     buttons = [Element(1, "button", "ONE"), Element(2, "button", "TWO")]
-    return FakeEnvironment("Click TWO.", {"start": buttons}, rewards={("start", "click id=2"): 1.0})
+    return FakePage("Click TWO.", {"start": buttons}, rewards={("start", "click id=2"): 1.0})
 
 
 def in_an_episode(play):

@@ -61,9 +61,7 @@ def test_the_environment_is_used_as_the_page_does():
 
 def test_the_agent_of_the_readme_is_recorded_through_its_client(pytester, modules, chat_server):
     [agent] = [example for example in examples("README.md") if "# mine.py" in example]
-    [conftest] = [
-        example for example in examples("docs/fixtures.md") if "FakeEnvironment" in example
-    ]
+    [conftest] = [example for example in examples("docs/fixtures.md") if "FakePage" in example]
     modules(mine=agent)
     pytester.makeconftest(conftest)
     pytester.makepyfile(examples("README.md")[0])

@@ -17,7 +17,7 @@ from pytest_miniwob_agent import (
     run_episode,
 )
 from pytest_miniwob_agent.models.http import httpx
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 CASE = Case("fake", "other", 0)
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "go on"}]}
@@ -43,7 +43,7 @@ class GoesOn:
 
 
 def play(more, reward=1.0, trials=1):
-    page = FakeEnvironment(
+    page = FakePage(
         "Click.", {"only": [Element(1, "button", "ONE")]}, rewards={("only", "click id=1"): reward}
     )
     model = ScriptedLLM(["an answer"] * 9)
@@ -120,7 +120,7 @@ def test_what_is_not_the_agents_doing_is_raised():
         def solve(self, env, llm, note):
             raise ValueError("before the first trial")
 
-    page = FakeEnvironment("Click.", {"only": []})
+    page = FakePage("Click.", {"only": []})
     with pytest.raises(ValueError, match="before the first trial"):
         run_episode(CASE, Never(), page, ScriptedLLM([]), Limits(), model="m")
 
@@ -128,7 +128,7 @@ def test_what_is_not_the_agents_doing_is_raised():
         def post(self, request, origin):
             raise ValueError("of the model")
 
-    page = FakeEnvironment("Click.", {"only": [Element(1, "button", "ONE")]})
+    page = FakePage("Click.", {"only": [Element(1, "button", "ONE")]})
     agent = GoesOn(lambda llm: llm.complete("Go on.", "ask"))
     with pytest.raises(ValueError, match="of the model"):
         run_episode(CASE, agent, page, Broken([]), Limits(), model="m")
@@ -171,5 +171,5 @@ def test_there_are_three_screens():
             ):
                 env.reset(screen="trees")
 
-    page = FakeEnvironment("Click.", {"only": [Element(1, "button", "ONE")]})
+    page = FakePage("Click.", {"only": [Element(1, "button", "ONE")]})
     run_episode(CASE, Asks(), page, ScriptedLLM([]), Limits(trials=4), model="m", raising=True)

@@ -16,7 +16,7 @@ from pytest_miniwob_agent import (
     run_episode,
     tools_of,
 )
-from pytest_miniwob_agent.testing import FakeEnvironment, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 BUTTONS = [Element(number, "button", str(number)) for number in (1, 2, 3)]
 CASE = Case("fake", "other", 0)
@@ -57,7 +57,7 @@ def by_step(env, call):
     env.step(Click(int(call.id)))
 
 
-class SlowPage(FakeEnvironment):
+class SlowPage(FakePage):
     """A page that fails if two threads use it at a time."""
 
     using = threading.Lock()

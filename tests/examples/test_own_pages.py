@@ -5,7 +5,7 @@ import re
 import pytest
 from projects import ROOT
 
-from pytest_miniwob_agent.browser.environment import open_environment
+from pytest_miniwob_agent.browser.environment import open_page
 from pytest_miniwob_agent.core.actions import Click, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
@@ -16,7 +16,7 @@ class Player:
 
     def __init__(self, browser, task, seed):
         page = Catalogue([ROOT / "examples" / "pages"]).pages[task]
-        self.page = open_environment(browser, Case(task, page.category, seed), page)
+        self.page = open_page(browser, Case(task, page.category, seed), page)
         self._seen = self.page.reset()
         self.goal = self._seen.goal
         self.last = None

@@ -30,7 +30,7 @@ SEEN = f"""
 
     from pytest_miniwob_agent import Shot
 
-    class Seen(FakeEnvironment):
+    class Seen(FakePage):
         def look(self, action=None):
             logging.getLogger("page").warning("the key is {KEY}")
             return Shot(base64.b64decode("{PNG}"), (1, 1))
@@ -42,9 +42,7 @@ def test_each_plugin_gets_from_a_worker_what_it_can_show(project, chat_server, m
     """Two items on a hostile page, one solved and one not, with plugins that report."""
     out = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in REPORTING)
     monkeypatch.setenv("PYTEST_ADDOPTS", out)
-    page = FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"').replace(
-        "return FakeEnvironment", "return Seen"
-    )
+    page = FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"').replace("return FakePage", "return Seen")
     project.makeconftest(page + SEEN)
 
     def reply(prompt):

@@ -103,7 +103,7 @@ class TestCase(unittest.TestCase):
 
 @pytest.fixture
 def page(request):
-    return request.getfixturevalue("miniwob_environment")
+    return request.getfixturevalue("miniwob_page")
 
 def test_by_a_fixture(page):
     pass

@@ -104,8 +104,8 @@ class TestOutcomes:
             import pytest
 
             @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
-            def test_goal(miniwob_environment):
-                goal = miniwob_environment.reset().goal
+            def test_goal(miniwob_page):
+                goal = miniwob_page.reset().goal
                 logging.warning(goal)
                 assert goal == "Open" or goal.endswith("1")
             """

@@ -11,7 +11,7 @@ LOST_ONCE = """
 
     from pytest_miniwob_agent import BrowserError
 
-    class LostOnce(FakeEnvironment):
+    class LostOnce(FakePage):
         def __init__(self, goal, *page):
             super().__init__(goal, *page)
             self.lost = Path(goal)
@@ -40,7 +40,7 @@ def run(project, chat_server, monkeypatch):
 
 
 def test_an_error_that_a_rerun_heals_leaves_the_run_green(run, chat_server):
-    lost_once = FAKE_PAGE.replace("return FakeEnvironment", "return LostOnce") + LOST_ONCE
+    lost_once = FAKE_PAGE.replace("return FakePage", "return LostOnce") + LOST_ONCE
     run.project.makeconftest(lost_once)
     chat_server.reply = solve_menu
     result = run(

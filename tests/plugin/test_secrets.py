@@ -116,8 +116,8 @@ def test_a_page_with_a_key_is_shown_without_it(one_item):
         import pytest
 
         @pytest.mark.miniwob("click-menu-2", seeds=[1])
-        def test_solves(miniwob_episode, miniwob_environment):
-            goal = miniwob_environment.reset().goal
+        def test_solves(miniwob_episode, miniwob_page):
+            goal = miniwob_page.reset().goal
             print(goal)
             assert [goal] == [miniwob_episode.events[0].observation.goal]
         """
@@ -147,7 +147,7 @@ def test_a_key_in_a_warning_or_a_reason_is_not_shown(one_item, workers):
         KEY = "gsk_" + "aB3z" * 13
 
         @pytest.mark.miniwob("click-menu-2", seeds=[1])
-        def test_solves(miniwob_environment):
+        def test_solves(miniwob_page):
             warnings.warn(f"the key is {KEY}")
             pytest.xfail(f"the key is {KEY}")
         """

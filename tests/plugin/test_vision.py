@@ -6,7 +6,7 @@ import pytest
 from made_report import items
 from projects import FAKE_PAGE, recorded_files
 
-PAGE = FAKE_PAGE.replace("FakeEnvironment", "VisibleFakeEnvironment")
+PAGE = FAKE_PAGE.replace("FakePage", "VisibleFakePage")
 PARAMS = '--miniwob-agent-params={"screen": "picture"}'
 ONE = "n-screen-n-step/click-menu-2/1"
 

@@ -12,9 +12,9 @@ PICTURED = """
 
     import pytest
     from pytest_miniwob_agent import Element, Shot
-    from pytest_miniwob_agent.testing import FakeEnvironment
+    from pytest_miniwob_agent.testing import FakePage
 
-    class Seen(FakeEnvironment):
+    class Seen(FakePage):
         # A page with pictures, which are counted; files say if looking at it changes it or fails.
 
         def look(self, action=None):
@@ -27,7 +27,7 @@ PICTURED = """
             return Shot(self._screen.encode(), (160, 210), ((5, 6),) if action else ())
 
     @pytest.fixture
-    def miniwob_environment(miniwob_case):
+    def miniwob_page(miniwob_case):
         menu = Element(1, "button", "Menu")
         reward = -1.0 if Path("broken").exists() and miniwob_case.seed == 1 else 1.0
         return Seen(

@@ -134,7 +134,7 @@ def test_tables_weigh_problems_as_they_are_scheduled(run, capsys):
     doubled = next(task for (task, _), times in of_task.items() if times > 1)
     twice = {task for (task, _), times in of_task.items() if times > 1}
     single = next(task for task, _ in of_task if task not in twice)
-    empty = 'return FakeEnvironment("No.", {"start": []}, {}, {})'
+    empty = 'return FakePage("No.", {"start": []}, {}, {})'
     page = FAKE_PAGE.replace(
         "        menu =",
         f'        if miniwob_case.task == "{single}":\n            {empty}\n        menu =',

@@ -23,7 +23,7 @@ from pytest_miniwob_agent.core.observations import Element, Observation, Transit
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.terminal.episode import EpisodePrinter
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1)
 MENU = Element(1, "button", "Menu")
@@ -43,7 +43,7 @@ class Model:
 def play(printer, reply=click_quit_first, trials=5):
     """Print an episode on a menu page, with its outcome."""
     screens = {"start": [MENU], "open": [MENU, Element(2, "a", "Save"), Element(3, "a", "Quit")]}
-    page = FakeEnvironment(
+    page = FakePage(
         "Open the menu and click Save, for click-menu-2 1",
         screens,
         {("start", "click id=1"): "open"},

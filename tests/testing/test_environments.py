@@ -15,8 +15,8 @@ from pytest_miniwob_agent import (
     Scroll,
     Type,
 )
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.testing import FakePage
 
 CASE = Case("click-test-2", "1-screen-1-step", 1000)
 
@@ -31,8 +31,8 @@ def env(request):
         one = Element(1, "button", "ONE", details=(("box", "0,0,9,9"),), role="button")
         two = Element(2, "button", "TWO", details=(("box", "9,0,9,9"),), role="button")
         rewards = {("start", "click id=2"): -1.0}
-        return FakeEnvironment("Click button ONE.", {"start": [one, two]}, rewards=rewards)
-    return MiniwobEnvironment(request.getfixturevalue("browser"), CASE)
+        return FakePage("Click button ONE.", {"start": [one, two]}, rewards=rewards)
+    return MiniwobPage(request.getfixturevalue("browser"), CASE)
 
 
 @pytest.fixture(params=["fake", IN_BROWSER])
@@ -40,8 +40,8 @@ def form(request):
     """A page with a filled textarea."""
     if request.param == "fake":
         area = Element(1, "textarea", value="a < b\n & c")
-        return FakeEnvironment("Copy the text.", {"start": [area]})
-    return MiniwobEnvironment(request.getfixturevalue("browser"), Case("copy-paste", "other", 1))
+        return FakePage("Copy the text.", {"start": [area]})
+    return MiniwobPage(request.getfixturevalue("browser"), Case("copy-paste", "other", 1))
 
 
 class TestEnvironment:

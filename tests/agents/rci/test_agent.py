@@ -8,13 +8,13 @@ from scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.rci.agent import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 SAVE = "clickxpath //button[.='Save']"
 QUIT = "clickxpath //button[.='Quit']"
@@ -23,7 +23,7 @@ QUIT = "clickxpath //button[.='Quit']"
 def menu(text="Menu"):
     start = [Element(1, "button", text), Element(5, "input_text", dom_id="name")]
     opened = [*start, Element(2, "button", "Save"), Element(3, "button", "Quit")]
-    return FakeEnvironment(
+    return FakePage(
         "Open the menu and save",
         {"start": start, "open": [*opened, Element(4, "option", "A4")]},
         {("start", "click id=1"): "open", ("start", "hover id=1"): "open"},
@@ -42,7 +42,7 @@ def play(replies, env=None, limits=None, **params):
     return scripted.play(RCIAgent(**params), env or menu(), reply, **(limits or {}))
 
 
-class Covered(FakeEnvironment):
+class Covered(FakePage):
     """A page on which the first element can't be clicked."""
 
     def step(self, action):
@@ -151,7 +151,7 @@ class TestEndings:
     def test_an_instruction_may_be_repeated_while_the_page_changes(self):
         pages = {str(count): [Element(1, "button", str(count))] for count in range(6)}
         moves = {(str(count), "click id=1"): str(count + 1) for count in range(5)}
-        env = FakeEnvironment("Count to 6", pages, moves, {("5", "click id=1"): 1.0})
+        env = FakePage("Count to 6", pages, moves, {("5", "click id=1"): 1.0})
         episode, _ = play({"task": ["?"], "state": ["clickxpath //button"]}, env)
         assert episode.solved
 
@@ -244,5 +244,5 @@ def test_options_of_a_real_list_are_selected_together(browser):
         "clickoption //option[text()='Nicaragua']",
         "clickxpath //button[text()='Submit']",
     ]
-    episode, _ = play({"task": steps, "state": steps}, MiniwobEnvironment(browser, case))
+    episode, _ = play({"task": steps, "state": steps}, MiniwobPage(browser, case))
     assert episode.solved, episode.explain()

@@ -9,7 +9,7 @@ import scripted
 from pytest_miniwob_agent.agents.rci import agent as rci
 from pytest_miniwob_agent.agents.rci.agent import RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 
@@ -86,7 +86,7 @@ def test_each_exemplar_is_true_to_its_page_and_solves_it(browser, task):
     seeds = PROBLEMS[task]
     assert len(list(exemplars(task))) == len(seeds)
     for seed, (goal, lines, steps) in zip(seeds, exemplars(task), strict=True):
-        env = MiniwobEnvironment(browser, Case(task, "other", seed))
+        env = MiniwobPage(browser, Case(task, "other", seed))
         assert env.reset().goal == goal
         assert [line for line in lines if line not in env.html()] == []
         agent = RCIAgent(critiques=0, without="state")

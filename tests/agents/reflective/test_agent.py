@@ -9,7 +9,7 @@ from scripted import actions, advice, button, menu, prompts, reflections
 from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 
 def play(env, replies, **limits):
@@ -21,7 +21,7 @@ class TestPlanning:
         steps = ["a", "b", "c", "d"]
         moves = {(here, "click id=1"): after for here, after in pairwise(steps)}
         screens = {name: [button(1, name)] for name in steps}
-        env = FakeEnvironment("Click on", screens, moves, {("d", "click id=1"): 1.0})
+        env = FakePage("Click on", screens, moves, {("d", "click id=1"): 1.0})
         episode, llm = play(env, ["click id=1\n" * 4])
         assert episode.solved_at == 1
         assert llm.purposes == ["plan"]
@@ -72,9 +72,7 @@ class TestEndings:
     ):
         reply = "For action index=0, you should click id=2."
         replies = [*replies, reply, "DONE", *["sentence"] * 2, "DONE"]
-        episode, llm = play(
-            FakeEnvironment("g", screens, moves, rewards), replies, trials=2, steps=4
-        )
+        episode, llm = play(FakePage("g", screens, moves, rewards), replies, trials=2, steps=4)
         assert episode.endings[0] is Ending(ending)
         reflected = prompts(llm, "reflect")
         if text is None:
@@ -83,7 +81,7 @@ class TestEndings:
             assert text in reflected[0]
 
     def test_a_plan_is_carried_out_up_to_its_first_unreadable_line(self):
-        env = FakeEnvironment("g", TWO, TO_AND_FRO)
+        env = FakePage("g", TWO, TO_AND_FRO)
         replies = ["click id=1\nenter id=3\nclick id=1", "?", "?"]
         episode, llm = play(env, replies, trials=2, calls=2)
         assert actions(episode) == ["click id=1"]
@@ -92,7 +90,7 @@ class TestEndings:
 
     def test_a_screen_of_an_earlier_stage_may_come_again(self):
         popup = [button(1, "Close")]
-        env = FakeEnvironment(
+        env = FakePage(
             "Log in", {"start": [button(2, "Name"), button(3, "Login")], "popup": popup},
             {("start", "click id=2"): "popup", ("popup", "click id=1"): "start"},
             {("start", "click id=3"): 1.0},
@@ -101,7 +99,7 @@ class TestEndings:
         assert play(env, replies, trials=1)[0].endings == (Ending.CORRECT,)
 
     def test_a_replayed_or_suggested_action_may_leave_the_screen_as_it_was(self):
-        env = FakeEnvironment("g", TWO, TO_AND_FRO, {("start", "click id=2"): 1.0})
+        env = FakePage("g", TWO, TO_AND_FRO, {("start", "click id=2"): 1.0})
         replies = [
             "click id=1", "s", "DONE", "For action index=1, you should click id=1.", "s",
             "click id=2",
@@ -111,7 +109,7 @@ class TestEndings:
         assert actions(episode, 2) == ["click id=1", "click id=1", "click id=2"]
 
     def test_a_click_that_only_moves_the_focus_is_a_change(self):
-        env = FakeEnvironment("g", {"start": [Element(1, "input_text"), button(2, "b")]})
+        env = FakePage("g", {"start": [Element(1, "input_text"), button(2, "b")]})
         episode, _ = play(env, ["click id=1", "s", "click id=1", "?", "?"], trials=2, calls=4)
         assert actions(episode) == ["click id=1", "click id=1"]
         assert episode.endings[0] is Ending.NO_CHANGE
@@ -149,7 +147,7 @@ class TestReflection:
         self, suggestion, grounded
     ):
         field = Element(1, "input_text")
-        env = FakeEnvironment("g", {"start": [field]}, {}, {
+        env = FakePage("g", {"start": [field]}, {}, {
             ("start", "click id=1"): -1.0, ("start", 'enter "x" to id=1'): 1.0,
         })  # fmt: skip
         reply = f"For action index=0, you should {suggestion}."
@@ -179,7 +177,7 @@ class TestReflection:
         ],
     )
     def test_an_unreadable_reflection_is_asked_for_once_more(self, reply, problem):
-        env = FakeEnvironment("g", ONE, {}, {
+        env = FakePage("g", ONE, {}, {
             ("start", "click id=1"): -1.0, ("start", "click id=2"): 1.0,
         })  # fmt: skip
         again = "For action index=0, you should click id=2."
@@ -200,7 +198,7 @@ class TestReflection:
     def test_a_long_trajectory_keeps_the_first_and_the_last_screen_and_the_actions(self):
         screens = {name: [button(1, name * 9000)] for name in "xyz"}
         moves = {("x", "click id=1"): "y", ("y", "click id=1"): "z"}
-        env = FakeEnvironment("g", screens, moves, {("z", "click id=1"): -1.0})
+        env = FakePage("g", screens, moves, {("z", "click id=1"): -1.0})
         _, llm = play(env, ["click id=1\n" * 3, "?", "?"], trials=2, calls=2)
         prompt = prompts(llm, "reflect")[0]
         assert [name * 9000 in prompt for name in "xyz"] == [True, False, True]

@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.pictures.image import digest_of
 from pytest_miniwob_agent.pictures.references import digests_in, take_out
-from pytest_miniwob_agent.testing import FakeEnvironment, VisibleFakeEnvironment
+from pytest_miniwob_agent.testing import FakePage, VisibleFakePage
 
 SCREENS = {
     "start": [Element(1, "button", "Menu"), Element(2, "button", "Help")],
@@ -31,7 +31,7 @@ SECOND_TRIAL = [
 
 
 def play(replies, screen, env=None, **variant):
-    env = env or VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS)
+    env = env or VisibleFakePage("Quit", SCREENS, MOVES, REWARDS)
     return scripted.play(ReflectiveAgent(screen=screen, **variant), env, replies, trials=2)
 
 
@@ -60,7 +60,7 @@ def test_a_wrong_click_loses_its_mark():
     """After the correction of the first step, the element is without a mark there."""
     replies = ["click id=2", advice(0, "press ENTER"), "A key was pressed."]
     replies += ["click id=1", "The menu was opened.", "click id=4"]
-    env = VisibleFakeEnvironment("Quit", SCREENS, MOVES, REWARDS | {("start", "click id=2"): -1.0})
+    env = VisibleFakePage("Quit", SCREENS, MOVES, REWARDS | {("start", "click id=2"): -1.0})
     shots, look = [], env.look
     env.look = lambda *args, **options: shots.append(look(*args, **options)) or shots[-1]
     play(replies, "picture", env)
@@ -73,7 +73,7 @@ def test_a_long_trajectory_shows_the_first_and_the_last_picture():
     names = [f"s{number}" for number in range(MOST_PICTURES + 2)]
     screens = {name: [Element(1, "button", f"Go {name}")] for name in names}
     moves = {(name, "click id=1"): after for name, after in pairwise(names)}
-    env = VisibleFakeEnvironment("Go", screens, moves, {(names[-1], "click id=1"): -1.0})
+    env = VisibleFakePage("Go", screens, moves, {(names[-1], "click id=1"): -1.0})
     unread = advice(len(names), "press ENTER")
     _, llm = play(["click id=1\n" * len(names), unread, unread] * 2, "picture", env)
     assert len(pictures(llm)[1]) == 2
@@ -82,4 +82,4 @@ def test_a_long_trajectory_shows_the_first_and_the_last_picture():
 
 def test_a_page_without_pictures_is_refused_by_name():
     with pytest.raises(UsageError, match="gives no pictures"):
-        play(["click id=1"], "picture", FakeEnvironment("Quit", SCREENS, MOVES, REWARDS))
+        play(["click id=1"], "picture", FakePage("Quit", SCREENS, MOVES, REWARDS))

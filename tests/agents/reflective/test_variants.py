@@ -8,7 +8,7 @@ from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 
 def play(env, replies, trials=5, **variant):
@@ -101,7 +101,7 @@ class TestMemory:
 
 class TestAllActions:
     def test_further_actions_are_explained_and_carried_out(self):
-        page = FakeEnvironment(
+        page = FakePage(
             "Drag the box",
             {"start": [button(1, "box"), button(2, "target")]},
             rewards={("start", "drag id=1 to id=2"): 1.0},
@@ -112,14 +112,14 @@ class TestAllActions:
         assert "drag" not in prompts(play(page, ["DONE"], 1)[1], "plan")[0]
 
     def test_actions_without_a_visible_effect_do_not_end_the_trial(self):
-        page = FakeEnvironment("g", {"start": [button(1, "a")]})
+        page = FakePage("g", {"start": [button(1, "a")]})
         replies = ["select id=1\nhold CTRL", "A text was marked.", "CTRL was held.", "DONE"]
         episode, _ = play(page, replies, 1, actions="all")
         assert actions(episode) == ["select id=1", "hold CTRL"]
         assert episode.endings == (Ending.INCOMPLETE,)
 
     def test_a_wrong_click_at_a_place_does_not_disable_the_element(self):
-        page = FakeEnvironment("g", {"start": [button(1, "a")]}, rewards={
+        page = FakePage("g", {"start": [button(1, "a")]}, rewards={
             ("start", "click id=1 at 1,1"): -1.0, ("start", "click id=1 at 5,5"): 1.0,
         })  # fmt: skip
         replies = ["click id=1 at 1,1", advice(0, "click id=1 at 5,5")]
@@ -136,7 +136,7 @@ class TestFullScreen:
         )
         moves = {("start", "wait 0.5 s"): "end"}
         rewards = {("end", "click at 9,64"): 1.0}
-        return FakeEnvironment("Hit", {"start": start, "end": end}, moves, rewards)
+        return FakePage("Hit", {"start": start, "end": end}, moves, rewards)
 
     def test_the_plan_follows_thoughts_on_everything_that_shows(self):
         thoughts = "Click it? No: wait.\n\n**PLAN:**\nwait 0.5 s"
@@ -154,7 +154,7 @@ class TestFullScreen:
 
     def test_a_plan_is_made_on_the_tree(self):
         start = [Element(1, "button", "Go", role="button", details=(("state", "focused"),))]
-        env = FakeEnvironment("Go", {"start": start}, rewards={("start", "click id=1"): 1.0})
+        env = FakePage("Go", {"start": start}, rewards={("start", "click id=1"): 1.0})
         episode, llm = play(env, ["PLAN: click id=1"], screen="tree", actions="all")
         assert episode.solved
         [plan] = prompts(llm, "plan")

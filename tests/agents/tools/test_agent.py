@@ -18,7 +18,7 @@ from pytest_miniwob_agent import (
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
 from pytest_miniwob_agent.models.apis import CHAT, completion_of
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 MENU, FIELD, SAVE = (
     Element(1, "button", "Menu"),
@@ -39,7 +39,7 @@ def click(element):
 
 
 def page():
-    return FakeEnvironment(
+    return FakePage(
         "Save the file.",
         screens={"closed": [MENU], "open": [MENU, FIELD, SAVE]},
         moves={("closed", "click id=1"): "open", ("open", "click id=1"): "closed"},
@@ -222,7 +222,7 @@ def test_of_endless_calls_only_the_first_are_kept():
 
 def test_older_screens_of_a_long_conversation_are_left_out():
     elements = [MENU, Element(None, "p", "x" * 5_000)]
-    env = FakeEnvironment("Go on.", {"one": elements, "two": [*elements, FIELD]})
+    env = FakePage("Go on.", {"one": elements, "two": [*elements, FIELD]})
     env.moves = {("one", "click id=1"): "two", ("two", "click id=1"): "one"}
     answers = [calls(click(1), text=f"thought {number}") for number in range(8)]
     _, requests, _ = play(answers, env, steps=7)
@@ -234,7 +234,7 @@ def test_older_screens_of_a_long_conversation_are_left_out():
 
 
 def test_a_screen_without_end_is_cut():
-    env = FakeEnvironment("Go on.", {"one": [Element(1, "p", "x" * 90_000)]})
+    env = FakePage("Go on.", {"one": [Element(1, "p", "x" * 90_000)]})
     _, requests, _ = play([Completion(""), Completion("")], env)
     assert len(requests[1]["messages"][1]["content"]) < SCREENS_LIMIT + 500
 
@@ -261,7 +261,7 @@ def test_name_and_tools_are_those_of_the_parameters(params, name, tools):
 
 
 def test_the_full_screen_is_asked_for_and_explained():
-    env = FakeEnvironment("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
+    env = FakePage("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
     _, requests, _ = play([Completion(""), Completion("")], env, screen="full")
     system, user = contents(requests[0]["messages"])
     assert '"box" is its place' in system
@@ -270,7 +270,7 @@ def test_the_full_screen_is_asked_for_and_explained():
 
 def test_the_tree_is_asked_for_and_explained():
     box = Element(1, "input_checkbox", "On", details=(("state", "checked"),), role="checkbox")
-    env = FakeEnvironment("Go on.", {"one": [Element(2, "ul", role="list"), replace(box, depth=1)]})
+    env = FakePage("Go on.", {"one": [Element(2, "ul", role="list"), replace(box, depth=1)]})
     _, requests, _ = play([Completion(""), Completion("")], env, screen="tree")
     system, user = contents(requests[0]["messages"])
     assert "A screen is a tree" in system

@@ -9,14 +9,14 @@ from scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise.agent import WebWISEAgent
-from pytest_miniwob_agent.browser.environment import MiniwobEnvironment
+from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Episode, Remark
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
-from pytest_miniwob_agent.testing import FakeEnvironment
+from pytest_miniwob_agent.testing import FakePage
 
 OPEN = 'click("button", "Menu")'
 SAVE = 'click("a", "Save")'
@@ -27,7 +27,7 @@ QUIT = 'click("a", "Quit")'
 def menu():
     """A menu to open, with an entry to click."""
     button = Element(1, "button", "Menu")
-    return FakeEnvironment(
+    return FakePage(
         "Click Save in the menu.",
         {"start": [button], "open": [button, Element(2, "a", "Save"), Element(3, "a", "Quit")]},
         {("start", "click id=1"): "open"},
@@ -37,7 +37,7 @@ def menu():
 
 def form():
     """A field, a list and a button that is right from the start."""
-    return FakeEnvironment(
+    return FakePage(
         "Fill in the form.",
         {
             "start": [
@@ -125,7 +125,7 @@ class TestMultiStep:
     def test_helpers_do_not_use_up_the_actions_of_a_trial(self):
         field = Element(1, "input_text", dom_id="name", value="old")
         program = 'click("input", "name")\nenter_text("new")\nclick("input", "name")'
-        page = FakeEnvironment("g", {"start": [field]})
+        page = FakePage("g", {"start": [field]})
         episode, _ = play(page, [program], limits={"steps": 2}, programs=1)
         taken = ["click id=1", "press END", "press BACKSPACE x 3", 'type "new"']
         assert actions(episode) == taken
@@ -162,7 +162,7 @@ class TestWithoutFilter:
 
     def test_the_whole_dom_has_every_visible_element(self):
         items = [Element(1, "b", "Read"), Element(2, "button", "OK")]
-        page = FakeEnvironment("g", {"start": items}, {}, {("start", "click id=1"): 1.0})
+        page = FakePage("g", {"start": items}, {}, {("start", "click id=1"): 1.0})
         episode, [prompt] = play(page, ['click("b", "Read")'], steps="single", objects="whole")
         assert episode.solved
         assert 'b "Read"\nbutton "OK"' in prompt
@@ -396,6 +396,6 @@ class TestParameters:
 def test_options_of_a_real_list_are_selected_together(browser):
     case = Case("click-scroll-list", "other", 1000)
     program = 'click("option", "Rosa")\nclick("option", "Ida")\nclick("button", "Submit")'
-    env = MiniwobEnvironment(browser, case)
+    env = MiniwobPage(browser, case)
     episode, _ = play(env, [program])
     assert episode.solved, episode.explain()
