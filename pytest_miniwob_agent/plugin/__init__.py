@@ -3,13 +3,13 @@
 - `hooks`: the hooks, one call each: the table of contents.
 - `fixtures`: what tests ask for, and may override.
 - `inner`: pytest inside the commands `show`, `play`, `cassettes` and `doctor`.
-- `controller`: starts a process of the run; collects the outcomes, then writes, judges and shows
-  them, step by step.
+- `controller`: starts a process of the run, collects the outcomes, and ends the run step by step.
+- `steps`: the steps: pending calls, `run_finished` of agents, results and gate, report.
 - `forecast`: the line before a recording.
 - `reports`: an item's outcome in pytest's report, for other plugins, and from a worker to the
   controller.
 - `item`: one item's episode, its pictures, and its outcome.
-- `results`: the baseline of items, the results file, the shard, and the gate.
+- `results`: the baseline of items, the shard, and the line of an outcome in a results file.
 - `collection`: one item for each case that a marker selects, with its agent and model.
 - `state`: what a process knows of its run, with the cases that it offers, runs and leaves out.
 - `reading`: declares the options to pytest, reads and checks them; commands to show to the user.

@@ -28,9 +28,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, read the settings, and prepare this process."""
+    """Register the marker, and read the settings."""
     config.addinivalue_line("markers", collection.MARKER)
-    controller.start(config)
+    controller.configure(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_sessionstart(session: pytest.Session) -> Generator[None]:
+    """Begin the run, before its header is shown and workers start."""
+    controller.begin(session)
+    return (yield)
 
 
 @pytest.hookimpl(optionalhook=True)

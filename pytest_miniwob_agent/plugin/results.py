@@ -1,11 +1,10 @@
-"""Results of a run: the baseline of its items, the results file, its shard, and the gate."""
+"""Results: the baseline of items, the shard, and the line of an outcome in a results file."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -14,26 +13,18 @@ from pytest_miniwob_agent.core.data import canonical_json, digest, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import (
-    check_writable,
-    display_path,
     same_file,
     shown_from_here,
 )
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.plugin.reading import project_folder, record_command
+from pytest_miniwob_agent.plugin.reading import project_folder
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import State
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.results.comparison import Comparison
     from pytest_miniwob_agent.results.file import Result, Results, Shard
-    from pytest_miniwob_agent.results.gate import Gate, Verdict
-
-
-NAMED = 20
-"""Number of items that the gate names of a list; all with -v."""
+    from pytest_miniwob_agent.results.gate import Gate
 
 
 class Baseline(NamedTuple):
@@ -164,143 +155,6 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
             "--miniwob-steps": str(settings.steps or settings.ini["steps"] or ""),
         },
     )
-
-
-class RunResults:
-    """Results of a run, written and judged when it is over."""
-
-    def __init__(self, config: pytest.Config, state: State) -> None:
-        self._config = config
-        self._state = state
-        self._partial: tuple[str, ...] = ()
-        self._written: Path | None = None
-        self._stays = ""  # the reason why the results file is left as it was
-        self.verdict: Verdict | None = None
-        """The gate's verdict; None where nothing was judged."""
-
-    def check(self) -> None:
-        """Check that the file can be written, before anything is run or paid for.
-
-        Raises:
-            UsageError: it can't be.
-        """
-        file = self._state.settings.results
-        if file is None:
-            return
-        try:
-            if file.is_dir():
-                raise IsADirectoryError(0, "it is a folder")
-            check_writable(file.resolve())
-        except OSError as error:
-            raise UsageError(
-                f"--miniwob-results: {display_path(file)} can't be written: "
-                f"{error.strerror or error}; name another file"
-            ) from None
-
-    def write_and_judge(self, outcomes: Sequence[Outcome]) -> None:
-        """Write the results file, and judge the results by the baseline.
-
-        Raises:
-            UsageError: an item was run more than once, with different results.
-            OSError: the file can't be written.
-        """
-        from pytest_miniwob_agent.results.file import Results, one_per_case
-
-        state = self._state
-        self._partial = self._reasons_for_partial(outcomes)
-        shard = shard_of(self._config, state)
-        results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
-        baseline = self._config.stash.get(BASELINE, None)
-        if baseline is not None and shard is None:
-            from pytest_miniwob_agent.results.gate import judge
-
-            before, gate = baseline
-            root, seeds = project_folder(self._config), state.settings.seeds
-            left_out = state.selection.left_out(before, root, seeds)
-            self.verdict = judge(before, results, gate, left_out, state.settings.prices)
-        if file := state.settings.results:
-            whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
-            beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
-            if not shard and not (whole and all(result.conclusive for result in results.results)):
-                self._stays = "not all items have an outcome"
-            elif self.verdict and self.verdict.failed and self._is_judged_by(file):
-                self._stays = "it is the baseline, and the gate failed"
-            path = beside if self._stays else file
-            results.write(path.resolve())
-            self._written = path
-            if path == file:
-                beside.unlink(missing_ok=True)
-        if self.verdict:
-            from pytest_miniwob_agent.terminal.comparison import ComparisonView
-            from pytest_miniwob_agent.terminal.github import report_to_github
-
-            report_to_github(ComparisonView(self.verdict.both, self.verdict))
-
-    def _is_judged_by(self, file: Path) -> bool:
-        """True if the baseline is what this file holds, not what is committed of it."""
-        source = self._config.stash[BASELINE].results.source
-        return not source.startswith("git:") and same_file(Path(source), file)
-
-    def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-        """Return the reasons for which the results are not those of all items."""
-        selection = self._state.selection
-        reasons = [selection.few] if selection.few else []
-        if (shard := self._state.settings.shard) is not None:
-            reasons = [f"shard {shard[0]} of {shard[1]}"]
-        if count := len(selection.cases - selection.wanted):
-            reasons.append(f"{counted(count, 'item')} deselected")
-        if count := len(selection.to_run - {outcome.case for outcome in outcomes}):
-            reasons.append(f"{counted(count, 'item')} did not run")
-        return tuple(reasons)
-
-    def show(self, terminal: pytest.TerminalReporter) -> None:
-        """Show the verdict of the gate, and the path of the results file."""
-        verdict, settings = self.verdict, self._state.settings
-        if verdict and (terminal.verbosity >= 0 or verdict.failed):
-            from pytest_miniwob_agent.terminal.comparison import show_gate
-
-            most = None if terminal.verbosity > 0 else NAMED
-            changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
-            hint = self._how_to_keep(verdict.both) if changed else ""
-            given = (reason.options.partition("=")[0] for reason in verdict.reasons)
-            command = record_command(self._config, *filter(None, given))
-            show_gate(terminal, verdict, most=most, hint=hint, command=command)
-        elif verdict:
-            terminal.line(f"gate {verdict.gate}: {verdict.decision}")
-        if self._state.no_baseline:
-            terminal.line(f"gate {settings.gate}: {self._state.no_baseline}", yellow=True)
-        if self._written and terminal.verbosity >= 0:
-            terminal.line(f"results: {display_path(self._written)}")
-            if self._stays and settings.results:
-                kept = display_path(settings.results)
-                terminal.line(f"{self._stays}, so {kept} stays as it was")
-        if settings.shard and terminal.verbosity >= 0:
-            number, of = settings.shard
-            terminal.line(
-                f"shard {number} of {of}: not judged by itself; "
-                "miniwob-agent results merge joins all"
-            )
-
-    def _how_to_keep(self, both: Comparison) -> str:
-        """Return a hint on when this run becomes the baseline of later ones, and how.
-
-        A baseline that is chosen for its result makes later runs look worse than they are.
-        """
-        if not both.changed_setup:
-            return "same set-up as the baseline: keep the baseline, also if this run is better"
-        settings = self._state.settings
-        source = settings.baseline
-        file = source if isinstance(source, Path) else settings.baseline_file
-        if isinstance(source, str) and (path := source.removeprefix("git:").partition(":")[2]):
-            file = Path.cwd() / path
-        name = display_path(file) if file else "FILE"
-        if file == settings.results and not self._partial:
-            return f"if the change is kept, this run is the next baseline: commit {name}"
-        how = "run all items" if self._partial else "replay this run"
-        return (
-            f"if the change is kept, {how} with --miniwob-results={name} and commit that: "
-            "the next baseline"
-        )
 
 
 def result_of(outcome: Outcome) -> Result:

@@ -30,30 +30,30 @@ class Progress:
     mixes with other output.
     """
 
-    def __init__(self, config: pytest.Config, price_of: Callable[[str], Price | None]) -> None:
-        self._config = config
+    def __init__(self, session: pytest.Session, price_of: Callable[[str], Price | None]) -> None:
+        self._session = session
+        self._config = session.config
         self._price_of = price_of
         self._done = 0
         self._recorded = 0
         self._spent = Usage()
         self._parts: list[tuple[Usage, Price | None]] = []
-        self._terminal: Any = None
-        self._session: Any = None
-        self._begun = 0.0
+        self._terminal = self._redrawable()
+        self._begun = time.monotonic()
 
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Use the terminal if it can be redrawn and nothing else writes to it."""
-        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        logged = self._config.getoption("log_cli_level", None) or (
-            self._config.pluginmanager.has_plugin("logging-plugin")
-            and self._config.getini("log_cli")
+    def _redrawable(self) -> Any:
+        """Return the terminal, None if it can't be redrawn or something else writes to it."""
+        config = self._config
+        terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+        logged = config.getoption("log_cli_level", None) or (
+            config.pluginmanager.has_plugin("logging-plugin") and config.getini("log_cli")
         )
-        captured = self._config.getoption("capture", "no") != "no"
+        captured = config.getoption("capture", "no") != "no"
         if terminal is None or terminal.verbosity < 0 or logged or not captured:
-            return
-        if terminal.isatty and os.environ.get("TERM") not in (None, "dumb"):
-            self._session, self._terminal = session, terminal
-            self._begun = time.monotonic()
+            return None
+        return (
+            terminal if terminal.isatty and os.environ.get("TERM") not in (None, "dumb") else None
+        )
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def _redraw(self) -> Generator[None, None, None]:

@@ -1,0 +1,306 @@
+"""The steps in which a run ends: pending calls, the agents' `run_finished`, results, report."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
+from pytest_miniwob_agent.core.files import check_writable, display_path, same_file
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.protocols import RunObserver
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.text import counted, sanitize_line
+from pytest_miniwob_agent.plugin.reading import project_folder, record_command
+from pytest_miniwob_agent.plugin.results import BASELINE, result_of, shard_of
+from pytest_miniwob_agent.plugin.state import State
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.results.comparison import Comparison
+    from pytest_miniwob_agent.results.gate import Verdict
+
+NAMED = 20
+"""Number of items that the gate names of a list; all with -v."""
+
+
+class Run(NamedTuple):
+    """A run that is over.
+
+    Attributes:
+        outcomes: the outcomes of all its runs of items.
+        items: one outcome per item; of one that ran several times, an unsolved run counts.
+        empty_shard: True if all items went to other shards, which is not a failure.
+        broken: True if it was stopped.
+    """
+
+    outcomes: Sequence[Outcome]
+    items: Sequence[Outcome]
+    empty_shard: bool
+    broken: bool
+
+
+class Step:
+    """A step of a run's end; `title` is the summary's section that has its errors."""
+
+    title = "episodes"
+
+    def begin(self) -> None:
+        """Check what the step needs; a `MiniwobError` ends the run before anything is done."""
+
+    def finish(self, run: Run) -> None:
+        """Do the step; a `MiniwobError` or an `OSError` fails the run, the others still run."""
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show what it did."""
+
+
+class PendingCalls(Step):
+    """Deferred recording: takes answers at first, and writes the calls that wait for one."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.taken: list[str] = []
+        """What was taken from an answer file, and the answers that were not."""
+        self.waiting = 0
+        """The number of calls that wait."""
+
+    def begin(self) -> None:
+        """Put the answers into cassettes."""
+        from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+        from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
+
+        settings = self._state.settings
+        if settings.answers is None:
+            read_pending(settings.pending)  # a damaged file is reported before the run
+        else:
+            self.taken = take_answers(settings.answers, settings.pending, settings.cassettes)
+
+    def finish(self, run: Run) -> None:
+        """Write the calls."""
+        from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
+
+        if not run.outcomes:
+            return
+        selection = self._state.selection
+        stems = self._state.cassettes_of(selection.cases)
+        waiting = update_pending(
+            self._state.settings.pending,
+            {outcome.cassette for outcome in run.outcomes if outcome.cassette},
+            [outcome.request for outcome in run.outcomes if outcome.request is not None],
+            stems if stems and not selection.few else None,
+        )
+        self.waiting = len(waiting)
+
+
+class RunFinished(Step):
+    """Calls the `run_finished` of each agent that has one, with the outcomes of its items."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._remarks: list[str] = []
+
+    def finish(self, run: Run) -> None:
+        """Call them."""
+        if not run.outcomes:
+            return
+        try:
+            agents = self._state.agents
+        except Exception:  # noqa: BLE001 - reported by each item that needed the agent
+            return
+        for folder, agent in agents.items():
+            own = [one for one in run.items if one.case.setup.partition("/")[0] == folder]
+            if not own or not isinstance(agent, RunObserver):
+                continue
+            try:
+                if remark := agent.run_finished(own):
+                    self._remarks.append(remark)
+            except MiniwobError:
+                raise
+            except Exception:  # noqa: BLE001 - the agent may be anybody's
+                raise MiniwobError(
+                    f"run_finished() of the agent {agent.name} failed:\n{traceback.format_exc()}"
+                ) from None
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show the remarks that they return."""
+        if terminal.verbosity >= 0:
+            for remark in self._remarks:
+                terminal.line(sanitize_line(redact(remark)))
+
+
+class ResultsFile(Step):
+    """Writes the results file, and judges the results by the baseline."""
+
+    title = "results"
+
+    def __init__(self, config: pytest.Config, state: State) -> None:
+        self._config = config
+        self._state = state
+        self._partial: tuple[str, ...] = ()
+        self._written: Path | None = None
+        self._stays = ""  # the reason why the results file is left as it was
+        self.verdict: Verdict | None = None
+        """The gate's verdict; None where nothing was judged."""
+
+    def begin(self) -> None:
+        """Check that the file can be written, before anything is run or paid for."""
+        file = self._state.settings.results
+        if file is None:
+            return
+        try:
+            if file.is_dir():
+                raise IsADirectoryError(0, "it is a folder")
+            check_writable(file.resolve())
+        except OSError as error:
+            raise UsageError(
+                f"--miniwob-results: {display_path(file)} can't be written: "
+                f"{error.strerror or error}; name another file"
+            ) from None
+
+    def finish(self, run: Run) -> None:
+        """Write and judge; an item that ran twice with different results is an error."""
+        outcomes = run.outcomes
+        if not (self._state.selection.to_run or run.empty_shard):
+            return
+        from pytest_miniwob_agent.results.file import Results, one_per_case
+
+        state = self._state
+        self._partial = self._reasons_for_partial(outcomes)
+        shard = shard_of(self._config, state)
+        results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
+        baseline = self._config.stash.get(BASELINE, None)
+        if baseline is not None and shard is None:
+            from pytest_miniwob_agent.results.gate import judge
+
+            before, gate = baseline
+            root, seeds = project_folder(self._config), state.settings.seeds
+            left_out = state.selection.left_out(before, root, seeds)
+            self.verdict = judge(before, results, gate, left_out, state.settings.prices)
+        if file := state.settings.results:
+            whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
+            beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
+            if not shard and not (whole and all(result.conclusive for result in results.results)):
+                self._stays = "not all items have an outcome"
+            elif self.verdict and self.verdict.failed and self._is_judged_by(file):
+                self._stays = "it is the baseline, and the gate failed"
+            path = beside if self._stays else file
+            results.write(path.resolve())
+            self._written = path
+            if path == file:
+                beside.unlink(missing_ok=True)
+        if self.verdict:
+            from pytest_miniwob_agent.terminal.comparison import ComparisonView
+            from pytest_miniwob_agent.terminal.github import report_to_github
+
+            report_to_github(ComparisonView(self.verdict.both, self.verdict))
+
+    def _is_judged_by(self, file: Path) -> bool:
+        """True if the baseline is what this file holds, not what is committed of it."""
+        source = self._config.stash[BASELINE].results.source
+        return not source.startswith("git:") and same_file(Path(source), file)
+
+    def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+        """Return the reasons for which the results are not those of all items."""
+        selection = self._state.selection
+        reasons = [selection.few] if selection.few else []
+        if (shard := self._state.settings.shard) is not None:
+            reasons = [f"shard {shard[0]} of {shard[1]}"]
+        if count := len(selection.cases - selection.wanted):
+            reasons.append(f"{counted(count, 'item')} deselected")
+        if count := len(selection.to_run - {outcome.case for outcome in outcomes}):
+            reasons.append(f"{counted(count, 'item')} did not run")
+        return tuple(reasons)
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show the verdict of the gate, and the path of the results file."""
+        verdict, settings = self.verdict, self._state.settings
+        if verdict and (terminal.verbosity >= 0 or verdict.failed):
+            from pytest_miniwob_agent.terminal.comparison import show_gate
+
+            most = None if terminal.verbosity > 0 else NAMED
+            changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
+            hint = self._how_to_keep(verdict.both) if changed else ""
+            given = (reason.options.partition("=")[0] for reason in verdict.reasons)
+            command = record_command(self._config, *filter(None, given))
+            show_gate(terminal, verdict, most=most, hint=hint, command=command)
+        elif verdict:
+            terminal.line(f"gate {verdict.gate}: {verdict.decision}")
+        if self._state.no_baseline:
+            terminal.line(f"gate {settings.gate}: {self._state.no_baseline}", yellow=True)
+        if self._written and terminal.verbosity >= 0:
+            terminal.line(f"results: {display_path(self._written)}")
+            if self._stays and settings.results:
+                kept = display_path(settings.results)
+                terminal.line(f"{self._stays}, so {kept} stays as it was")
+        if settings.shard and terminal.verbosity >= 0:
+            number, of = settings.shard
+            terminal.line(
+                f"shard {number} of {of}: not judged by itself; "
+                "miniwob-agent results merge joins all"
+            )
+
+    def _how_to_keep(self, both: Comparison) -> str:
+        """Return a hint on when this run becomes the baseline of later ones, and how.
+
+        A baseline that is chosen for its result makes later runs look worse than they are.
+        """
+        if not both.changed_setup:
+            return "same set-up as the baseline: keep the baseline, also if this run is better"
+        settings = self._state.settings
+        source = settings.baseline
+        file = source if isinstance(source, Path) else settings.baseline_file
+        if isinstance(source, str) and (path := source.removeprefix("git:").partition(":")[2]):
+            file = Path.cwd() / path
+        name = display_path(file) if file else "FILE"
+        if file == settings.results and not self._partial:
+            return f"if the change is kept, this run is the next baseline: commit {name}"
+        how = "run all items" if self._partial else "replay this run"
+        return (
+            f"if the change is kept, {how} with --miniwob-results={name} and commit that: "
+            "the next baseline"
+        )
+
+
+class ReportPages(Step):
+    """Writes the HTML report."""
+
+    title = "report"
+
+    def __init__(
+        self, config: pytest.Config, state: State, folder: Path, results: ResultsFile | None
+    ):
+        from pytest_miniwob_agent.report.folder import Report
+
+        self._config = config
+        self._state = state
+        self._report = Report(folder)
+        self._results = results
+        self._written = False
+
+    def begin(self) -> None:
+        """Check that the folder holds nothing else, and prepare it for pictures."""
+        self._report.check()
+        self._report.prepare()
+
+    def finish(self, run: Run) -> None:
+        """Write it."""
+        if not (run.outcomes or run.empty_shard):
+            return
+        self._report.write(
+            run.items,
+            judged=self._state.settings.baseline is not None,
+            shard=shard_of(self._config, self._state),
+            verdict=self._results.verdict if self._results else None,
+            broken=run.broken,
+            sent=self._state.settings.sent_pictures,
+        )
+        self._written = True
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show its path."""
+        if self._written and terminal.verbosity >= 0:
+            terminal.line(f"report: {display_path(self._report.index)}")
