@@ -8,13 +8,9 @@ import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from pytest_miniwob_agent.tasks.catalogue import SUITES
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.tasks.catalogue import Catalogue
-
+from pytest_miniwob_agent.tasks.catalogue import SUITES, Catalogue
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -65,7 +61,6 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 def catalogue_of(options: argparse.Namespace) -> Catalogue:
     """Return the catalogue that a command works on."""
     from pytest_miniwob_agent.plugin.reading import pages_of_ini_file
-    from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
     return Catalogue(options.pages or pages_of_ini_file())
 

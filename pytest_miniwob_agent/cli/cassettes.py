@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cassettes.deferred import PENDING
+from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, find_cassette
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args, show_progress
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
@@ -123,7 +124,6 @@ def _used_cassettes(
 
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
-    from pytest_miniwob_agent.cassettes.folder.stems import ASIDE
     from pytest_miniwob_agent.cassettes.folder.steps import count_calls
 
     folder, shown = options.cassettes, ""
@@ -149,7 +149,6 @@ def stats(options: Namespace) -> int:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.folder.stems import find_cassette
     from pytest_miniwob_agent.cassettes.folder.steps import shown_calls
     from pytest_miniwob_agent.plugin.inner import collect
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from pytest_miniwob_agent.agents.registry import prompt_files
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.errors import UsageError
@@ -164,8 +165,6 @@ def add_prompts(commands: Commands) -> None:
 
 def copy(options: Namespace) -> int:
     """Copy prompts of an agent, and print their names and the command that uses them."""
-    from pytest_miniwob_agent.agents.registry import prompt_files
-
     agent, folder = options.agent, options.folder
     found = {file.name: file for file in prompt_files(agent)}
     chosen = [name if name in found else f"{name}.txt" for name in options.names] or [*found]

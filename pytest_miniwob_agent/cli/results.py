@@ -13,7 +13,19 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices, add_pytest_args
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
+from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, nearest
+from pytest_miniwob_agent.models.budget import parse_prices
+from pytest_miniwob_agent.report.plot import draw
+from pytest_miniwob_agent.results import export, merge
+from pytest_miniwob_agent.results.comparison import Comparison
+from pytest_miniwob_agent.results.figures import tables_of, variant_tables
+from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.results.gate import Gate, judge
+from pytest_miniwob_agent.results.published import Paper
+from pytest_miniwob_agent.terminal import tables
+from pytest_miniwob_agent.terminal.comparison import ComparisonView, SeveralView
+from pytest_miniwob_agent.terminal.github import report_to_github
 
 
 def add_results(commands: Commands) -> None:
@@ -75,11 +87,6 @@ def _add_merge(steps: Commands, noun: str, description: str) -> ArgumentParser:
 
 def export_results(options: Namespace) -> int:
     """Write the table, or print it."""
-    from pytest_miniwob_agent.core.files import write_atomically
-    from pytest_miniwob_agent.models.budget import parse_prices
-    from pytest_miniwob_agent.results import export
-    from pytest_miniwob_agent.results.file import read_results
-
     results, prices = read_results(options.results), parse_prices(options.prices)
     content = export.csv_text(results, prices)
     if options.output is None:
@@ -100,9 +107,6 @@ def send_traces(options: Namespace) -> int:
 
 def merge_results(options: Namespace) -> int:
     """Write the joined results."""
-    from pytest_miniwob_agent.results import merge
-    from pytest_miniwob_agent.results.file import read_results
-
     results = merge.merge_results([read_results(path) for path in options.shards])
     results.write(Path(options.output))
     partial = f" (a partial run: {', '.join(results.partial)})" if results.partial else ""
@@ -161,13 +165,6 @@ def add_compare(commands: Commands) -> None:
 
 def compare(options: Namespace) -> int:
     """Print the comparison; 1 if a gate was given and fails."""
-    from pytest_miniwob_agent.models.budget import parse_prices
-    from pytest_miniwob_agent.results.comparison import Comparison
-    from pytest_miniwob_agent.results.file import read_results
-    from pytest_miniwob_agent.results.gate import Gate, judge
-    from pytest_miniwob_agent.terminal.comparison import ComparisonView, SeveralView
-    from pytest_miniwob_agent.terminal.github import report_to_github
-
     gate = Gate.parse(options.gate) if options.gate else None
     try:
         baseline = read_results(options.base, beside=next(iter(options.heads), None))
@@ -235,13 +232,6 @@ def add_tables(commands: Commands) -> None:
 
 def print_tables(options: Namespace) -> int:
     """Print the tables; draw the figures if a file is named."""
-    from pytest_miniwob_agent.core.files import write_atomically
-    from pytest_miniwob_agent.report.plot import draw
-    from pytest_miniwob_agent.results.figures import tables_of, variant_tables
-    from pytest_miniwob_agent.results.file import read_results
-    from pytest_miniwob_agent.results.published import Paper
-    from pytest_miniwob_agent.terminal import tables
-
     papers = {}
     for source in options.results:
         for setup, results in read_results(source).by_setup.items():

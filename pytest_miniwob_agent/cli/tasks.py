@@ -18,6 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from pytest_miniwob_agent.browser.pages import UNANSWERED
 from pytest_miniwob_agent.cli.arguments import (
     Commands,
     add_browser,
@@ -29,9 +30,21 @@ from pytest_miniwob_agent.cli.arguments import (
     show_progress,
 )
 from pytest_miniwob_agent.cli.episodes import check_display
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError, UsageError
+from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
 from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import listed, nearest, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.tasks.catalogue import (
+    DATA,
+    SUITES,
+    Catalogue,
+    TaskPage,
+    pages_in,
+    task_fact,
+)
+from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
+from pytest_miniwob_agent.terminal import layout
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.environment import MiniwobPage
@@ -56,9 +69,6 @@ def add_tasks(commands: Commands) -> None:
 
 def list_tasks(options: Namespace) -> int:
     """Print the list."""
-    from pytest_miniwob_agent.tasks.selectors import select_tasks
-    from pytest_miniwob_agent.terminal import layout
-
     catalogue = catalogue_of(options)
     selected = select_tasks(selectors_of(options, catalogue), catalogue)
     tasks = [facts_of(task, category) for category, task in selected]
@@ -83,8 +93,6 @@ def list_tasks(options: Namespace) -> int:
 
 def facts_of(task: str, category: str) -> dict[str, Any]:
     """The facts about a task; `rci` and `webwise` are its groups in these papers."""
-    from pytest_miniwob_agent.tasks.catalogue import SUITES, task_fact
-
     found = _differences().get(task)
     certified = "yes" if found else "not tried"
     for difference in filter(None, found or ()):
@@ -104,9 +112,6 @@ def facts_of(task: str, category: str) -> dict[str, Any]:
 @cache
 def _differences() -> dict[str, list[str]]:
     """What differs in each case of a task, by the output of `miniwob-agent certify --output`."""
-    from pytest_miniwob_agent.core.case import Case
-    from pytest_miniwob_agent.tasks.catalogue import DATA
-
     found: dict[str, list[str]] = {}
     for case, verdict in json.loads((DATA / "certified.json").read_text("utf-8")).items():
         found.setdefault(Case.from_id(case).task, []).append(verdict["difference"])
@@ -147,10 +152,7 @@ def add_new_task(commands: Commands) -> None:
 
 def new_task(options: Namespace) -> int:
     """Write the page; a name that is not valid or taken is a `UsageError`."""
-    from pytest_miniwob_agent.core.errors import UsageError
-    from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
     from pytest_miniwob_agent.plugin.reading import pages_of_ini_file
-    from pytest_miniwob_agent.tasks.catalogue import DATA, Catalogue, TaskPage, pages_in
 
     pages: Path = options.pages or next(iter(pages_of_ini_file()), Path(PAGES))
     file = pages / f"{options.name}.html"
@@ -194,7 +196,6 @@ def open_task(options: Namespace) -> int:
     """Show the page until its reader leaves it."""
     from pytest_miniwob_agent.browser.environment import open_page
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.core.case import Case
 
     check_display("open", "`miniwob-agent certify` needs none")
     catalogue = catalogue_of(options)
@@ -319,9 +320,7 @@ def certify_pages(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.certification import certify
     from pytest_miniwob_agent.browser.environment import open_page
     from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
-    from pytest_miniwob_agent.browser.pages import UNANSWERED
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases
 
     catalogue = catalogue_of(options)
     selectors = selectors_of(options, catalogue)

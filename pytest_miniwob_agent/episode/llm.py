@@ -17,6 +17,7 @@ from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
 from pytest_miniwob_agent.models.apis import answer_of, api_of, completion_of, response_to
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
+from pytest_miniwob_agent.models.server import ModelServer
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
@@ -168,8 +169,6 @@ class AgentLLM(ChatCalls):
     @cached_property
     def base_url(self) -> str:
         """The address of a server whose requests are calls of the episode."""
-        from pytest_miniwob_agent.models.server import ModelServer
-
         self._http_model("base_url")
         return self._closing.enter_context(closing(ModelServer(self.post, self.model))).base_url
 

@@ -6,25 +6,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_miniwob_agent.agents.registry import BUILT_IN
+from pytest_miniwob_agent.cassettes.folder.stems import model_folder
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.plugin.options import parse_count
 from pytest_miniwob_agent.plugin.reading import id_of_test
 from pytest_miniwob_agent.plugin.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.state import STATE, Setup
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, Catalogue, ProblemList, TaskPage
 from pytest_miniwob_agent.tasks.selectors import listed_cases, parse_seeds, select_cases
-
-if TYPE_CHECKING:
-    import pytest
-
-    from pytest_miniwob_agent.plugin.settings import Settings
 
 
 def setups_of(marker: pytest.Mark, config: pytest.Config, settings: Settings) -> dict[str, Setup]:
@@ -37,9 +35,6 @@ def setups_of(marker: pytest.Mark, config: pytest.Config, settings: Settings) ->
         UsageError: an agent can't be made, no model is named or it has no price, or two set-ups
             would share their cassettes.
     """
-    from pytest_miniwob_agent.cassettes.folder.stems import model_folder
-    from pytest_miniwob_agent.models.budget import check_price
-
     options = Setup.of_options(settings)
     if not {"agents", "models"} & marker.kwargs.keys():
         return {"": options}
@@ -198,8 +193,6 @@ def _difference(item: Any, other: Any, *, judged: bool) -> tuple[str, str]:
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Make one item for each case that the test's `miniwob` markers select."""
-    from pytest_miniwob_agent.agents.registry import BUILT_IN
-
     if "miniwob_case" not in metafunc.fixturenames:
         return
     test = metafunc.definition.nodeid

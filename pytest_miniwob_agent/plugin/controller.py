@@ -34,7 +34,9 @@ from pytest_miniwob_agent.plugin.steps import (
     RunFinished,
     Step,
 )
-from pytest_miniwob_agent.terminal import statuses
+from pytest_miniwob_agent.telemetry import Traces
+from pytest_miniwob_agent.terminal import statuses, summary
+from pytest_miniwob_agent.terminal.progress import Progress
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -80,8 +82,6 @@ def begin(session: pytest.Session) -> None:
         return
     with _as_usage_error():
         if settings.otel:
-            from pytest_miniwob_agent.telemetry import Traces
-
             state.traces = Traces()
         asked_for = bool(config.getoption("miniwob_gate"))
         baseline = load_baseline(settings, gate_asked_for=asked_for)
@@ -99,8 +99,6 @@ def begin(session: pytest.Session) -> None:
         else:
             manager.register(Controller(session, state), "miniwob-controller")
             if settings.record not in ("none", "defer"):
-                from pytest_miniwob_agent.terminal.progress import Progress
-
                 folder = tempfile.TemporaryDirectory(prefix="miniwob-")
                 config.add_cleanup(folder.cleanup)
                 state.shared = Path(folder.name)
@@ -256,8 +254,6 @@ class Controller:
             terminal.line(self._state.untraced, yellow=True)
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, run: Run) -> None:
-        from pytest_miniwob_agent.terminal import summary
-
         settings = self._state.settings
         command = record_command(self._session.config)
         kept = None  # of the calls that this run recorded

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
+from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
+from pytest_miniwob_agent.cassettes.format.call import sent_parts
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
@@ -32,15 +34,16 @@ from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, 
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page, Visible
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
-from pytest_miniwob_agent.models.budget import ENDED
+from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.reading import id_of_test, record_item_command
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE
+from pytest_miniwob_agent.telemetry import Spans
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.tape.recording import Recording
-    from pytest_miniwob_agent.models.budget import Budget
     from pytest_miniwob_agent.models.client import LiveModel
 
 
@@ -143,7 +146,6 @@ class ItemRun:
             UsageError: no model is named.
             CassetteError: see `Recording`.
         """
-        from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
         from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
         from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
 
@@ -192,8 +194,6 @@ class ItemRun:
 
     def _budget(self, model: str) -> Budget | None:
         """Return the limits on the run's live calls, for those of a model."""
-        from pytest_miniwob_agent.models.budget import Budget
-
         if self._state.shared is None:
             return None
         # What is under way when the cost is reached adds to it.
@@ -224,8 +224,6 @@ class ItemRun:
             pytest.fail.Exception: the run does not show whether the agent solves the item.
             pytest.skip.Exception: the item waits for a completion or for a larger budget.
         """
-        from pytest_miniwob_agent.episode import run_episode
-
         __tracebackhide__ = True  # a text of the agent's exception begins in its own file
         name = getattr(llm, "model", type(llm).__name__)
         case, raising = self.problem.case, self._item.config.getoption("usepdb", False)
@@ -282,14 +280,11 @@ class ItemRun:
         """Return what makes the item's trace, or does nothing."""
         if self._state.traces is None:
             return Observer()
-        from pytest_miniwob_agent.telemetry import Spans
 
         return Spans(self._state.traces.tracer, agent, model)
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""
-        from pytest_miniwob_agent.cassettes.format.call import sent_parts
-
         item, recording = self._item, self._recording
         episode = result.pop("episode", None)
         if recording is not None:
@@ -352,7 +347,6 @@ class ItemRun:
         """Return why an error ends the run, empty if not; the workers then make no more calls."""
         if self._state.shared is None:
             return ""
-        from pytest_miniwob_agent.models.budget import Budget
 
         budget, reason = Budget(self._state.shared), ""
         if isinstance(error, PermanentError):

@@ -15,7 +15,7 @@ import json
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from _pytest.config.findpaths import determine_setup
@@ -28,10 +28,6 @@ from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params
 from pytest_miniwob_agent.plugin.options import parse_folders
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
-
-if TYPE_CHECKING:
-    import pytest
-
 
 SETTINGS = pytest.StashKey[Settings]()
 """Key of the settings in the stash of a run's configuration."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,10 +21,17 @@ from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.reading import project_folder
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import State
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.results.file import Result, Results, Shard
-    from pytest_miniwob_agent.results.gate import Gate
+from pytest_miniwob_agent.results.comparison import describe
+from pytest_miniwob_agent.results.file import (
+    Result,
+    Results,
+    Shard,
+    add_tokens,
+    parse_results,
+    read_results,
+)
+from pytest_miniwob_agent.results.gate import Gate
+from pytest_miniwob_agent.results.git import checked_out, read_at_commit
 
 
 class Baseline(NamedTuple):
@@ -45,8 +52,6 @@ class Baseline(NamedTuple):
             report: the last report of its set-up or call.
             excusable: True if nothing failed but that the episode is not solved.
         """
-        from pytest_miniwob_agent.results.comparison import describe
-
         outcome: Outcome = report.miniwob
         before = self.results.items.get(outcome.case.item)
         if before is None:
@@ -87,7 +92,6 @@ def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str
     """
     if not (settings.baseline or gate_asked_for or settings.results):
         return None
-    from pytest_miniwob_agent.results.gate import Gate
 
     gate = Gate.parse(settings.gate)
     if settings.baseline:
@@ -105,9 +109,6 @@ def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str
 
 def _read_baseline(settings: Settings) -> Results:
     """Read the results that the options name as the baseline; raises as `load_baseline` says."""
-    from pytest_miniwob_agent.results.file import parse_results, read_results
-    from pytest_miniwob_agent.results.git import read_at_commit
-
     source, beside = settings.baseline, settings.baseline_file
     assert source is not None
     if isinstance(source, str):
@@ -130,8 +131,6 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
     settings, selection = state.settings, state.selection
     if settings.shard is None:
         return None
-    from pytest_miniwob_agent.results.file import Shard
-    from pytest_miniwob_agent.results.git import checked_out
 
     items = sorted(case.id for case in selection.cases)
     prompts = sorted(settings.prompts.glob("*.txt")) if settings.prompts else []
@@ -159,8 +158,6 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
 
 def result_of(outcome: Outcome) -> Result:
     """Return the line of an outcome in a results file."""
-    from pytest_miniwob_agent.results.file import Result, add_tokens
-
     found: dict[str, Any] = {"reason": outcome.reason}
     calls = [event for event in outcome.history if isinstance(event, Called)]
     completions = [call.completion for call in calls]

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.episode import AgentLoops
 from pytest_miniwob_agent.plugin.settings import Settings
+from pytest_miniwob_agent.results.file import Results
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.results.file import Results
     from pytest_miniwob_agent.telemetry import Traces
 
 
@@ -42,8 +44,6 @@ class Setup(NamedTuple):
 
     def make_agent(self, settings: Settings, *, task: str = "") -> Agent:
         """Make a new agent; raises as `load_agent`."""
-        from pytest_miniwob_agent.agents.registry import load_agent
-
         return load_agent(self.agent, settings.prompts, self.params, task=task)
 
 
@@ -218,8 +218,6 @@ class State:
         Raises:
             UsageError: the agent can't be made.
         """
-        from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
-
         model = self.settings.model
         return [
             stem(case.setup or model_folder(self.agent.name, model or ""), case)

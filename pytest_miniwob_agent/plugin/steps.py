@@ -5,10 +5,11 @@ from __future__ import annotations
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
+from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path, same_file
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -18,10 +19,11 @@ from pytest_miniwob_agent.core.text import counted, sanitize_line
 from pytest_miniwob_agent.plugin.reading import project_folder, record_command
 from pytest_miniwob_agent.plugin.results import BASELINE, result_of, shard_of
 from pytest_miniwob_agent.plugin.state import State
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.results.comparison import Comparison
-    from pytest_miniwob_agent.results.gate import Verdict
+from pytest_miniwob_agent.results.comparison import Comparison
+from pytest_miniwob_agent.results.file import Results, one_per_case
+from pytest_miniwob_agent.results.gate import Verdict, judge
+from pytest_miniwob_agent.terminal.comparison import ComparisonView, show_gate
+from pytest_miniwob_agent.terminal.github import report_to_github
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
@@ -71,7 +73,6 @@ class PendingCalls(Step):
     def begin(self) -> None:
         """Put the answers into cassettes."""
         from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
-        from pytest_miniwob_agent.cassettes.deferred.pending import read_pending
 
         settings = self._state.settings
         if settings.answers is None:
@@ -81,8 +82,6 @@ class PendingCalls(Step):
 
     def finish(self, run: Run) -> None:
         """Write the calls."""
-        from pytest_miniwob_agent.cassettes.deferred.pending import update_pending
-
         if not run.outcomes:
             return
         selection = self._state.selection
@@ -166,7 +165,6 @@ class ResultsFile(Step):
         outcomes = run.outcomes
         if not (self._state.selection.to_run or run.empty_shard):
             return
-        from pytest_miniwob_agent.results.file import Results, one_per_case
 
         state = self._state
         self._partial = self._reasons_for_partial(outcomes)
@@ -174,8 +172,6 @@ class ResultsFile(Step):
         results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
         baseline = self._config.stash.get(BASELINE, None)
         if baseline is not None and shard is None:
-            from pytest_miniwob_agent.results.gate import judge
-
             before, gate = baseline
             root, seeds = project_folder(self._config), state.settings.seeds
             left_out = state.selection.left_out(before, root, seeds)
@@ -193,9 +189,6 @@ class ResultsFile(Step):
             if path == file:
                 beside.unlink(missing_ok=True)
         if self.verdict:
-            from pytest_miniwob_agent.terminal.comparison import ComparisonView
-            from pytest_miniwob_agent.terminal.github import report_to_github
-
             report_to_github(ComparisonView(self.verdict.both, self.verdict))
 
     def _is_judged_by(self, file: Path) -> bool:
@@ -219,8 +212,6 @@ class ResultsFile(Step):
         """Show the verdict of the gate, and the path of the results file."""
         verdict, settings = self.verdict, self._state.settings
         if verdict and (terminal.verbosity >= 0 or verdict.failed):
-            from pytest_miniwob_agent.terminal.comparison import show_gate
-
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
             hint = self._how_to_keep(verdict.both) if changed else ""
