@@ -4,6 +4,7 @@ import ctypes
 import importlib
 import importlib.util
 import os
+import pkgutil
 import shutil
 import subprocess
 
@@ -12,6 +13,7 @@ from projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, solve_menu
 from selenium_grid import SeleniumGrid
 from servers import ChatServer, RawServer
 
+import pytest_miniwob_agent
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import Browser
 
@@ -57,31 +59,15 @@ def pytest_collection_modifyitems(items):
             test.add_marker(pytest.mark.xdist_group(shared))
 
 
-LOADED_ONCE = (
-    "httpcore2",
-    "openai.resources.chat.completions.completions",
-    "scipy.stats",
-    "pytest_miniwob_agent.agents.reflective.agent",
-    "pytest_miniwob_agent.agents.registry",
-    "pytest_miniwob_agent.browser.environment",
-    "pytest_miniwob_agent.cassettes.tape.model",
-    "pytest_miniwob_agent.models.client",
-    "pytest_miniwob_agent.report.data",
-    "pytest_miniwob_agent.report.folder",
-    "pytest_miniwob_agent.results.comparison",
-    "pytest_miniwob_agent.results.gate",
-    "pytest_miniwob_agent.screen",
-    "pytest_miniwob_agent.terminal.progress",
-    "pytest_miniwob_agent.terminal.episode",
-    "pytest_miniwob_agent.testing",
-)
-"""Modules that inner runs use. Pytester unloads what an inner run imports first, and loading these
-again for each run takes more time than the runs do."""
-
-
 @pytest.fixture(scope="session")
 def loaded_modules():
-    for name in LOADED_ONCE:
+    """All modules that inner runs use.
+
+    Pytester unloads what an inner run imports first, and loading it again takes longer than a run.
+    """
+    lazy = ("httpcore2", "openai.resources.chat.completions.completions", "scipy.stats")
+    ours = pkgutil.walk_packages(pytest_miniwob_agent.__path__, "pytest_miniwob_agent.")
+    for name in (*lazy, *(module.name for module in ours if not module.name.endswith("__main__"))):
         importlib.import_module(name)
 
 
