@@ -10,7 +10,7 @@ class Refused(Exception):
 
 
 class Program:
-    """A program on the page: the least that speaks the browser's protocol."""
+    """A program on the page: the least that speaks CDP."""
 
     def __init__(self, url):
         self.socket = create_connection(url, timeout=300, suppress_origin=True)

@@ -93,7 +93,7 @@ class HandedOver(Protocol):
 
     @property
     def cdp_url(self) -> str:
-        """The address for clients of the browser's own protocol: `ws://127.0.0.1:PORT/SECRET`."""
+        """The address for CDP clients: `ws://127.0.0.1:PORT/SECRET`."""
 
     @property
     def done(self) -> bool:

@@ -1,4 +1,4 @@
-"""Mouse and keyboard do to a page what the driver's do, by the browser's own protocol."""
+"""Mouse and keyboard do to a page what the driver's do, through CDP."""
 
 import re
 
