@@ -24,7 +24,7 @@ from pytest_miniwob_agent.core.events import Ending, Episode, Remark, TrialEnded
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.episode.env import AgentEnv
+from pytest_miniwob_agent.episode.env import AgentEnv, Turns
 from pytest_miniwob_agent.episode.llm import AgentLLM
 from pytest_miniwob_agent.episode.trace import Stopped, Trace
 
@@ -100,9 +100,11 @@ def run_episode(
     failed or a package is missing, and where `raising` asks for it.
     """
     __tracebackhide__ = True
-    trace = Trace(env, observers, limits.trials, any_reward=limits.any_reward)
-    page = AgentEnv(env, limits, agent, trace)
-    calls = AgentLLM(llm, model, limits, trace)
+    turns = Turns()
+    trace = Trace(env, [turns, *observers], limits.trials, any_reward=limits.any_reward)
+    halt = trace.halt
+    page = AgentEnv(env, limits, agent, trace, turns)
+    calls = AgentLLM(llm, model, limits, trace, page.paused)
     for observer in observers:
         observer.before_episode(case)
     limit = None
@@ -112,9 +114,9 @@ def run_episode(
             with AgentLoops().running(None):
                 asyncio.run(solving)
     except (Exception, BaseExceptionGroup, Stopped) as error:
-        limit = limit_in(error) or (trace.limit if isinstance(trace.limit, CallLimit) else None)
-        if limit is None and trace.error is None:
-            not_the_agents = trace.last is None or trace.broken or isinstance(error, ImportError)
+        limit = limit_in(error) or (halt.limit if isinstance(halt.limit, CallLimit) else None)
+        if limit is None and halt.error is None:
+            not_the_agents = trace.last is None or halt.broken or isinstance(error, ImportError)
             if not trace.over and (not_the_agents or raising):
                 raise
             when = " after the end" if trace.over else ""
@@ -125,12 +127,12 @@ def run_episode(
                 trace.note(TrialEnded(Ending.EXCEPTION, reason))
     finally:
         calls.close()
-    if trace.error is not None:
-        if isinstance(trace.error, CassetteError):
+    if halt.error is not None:
+        if isinstance(halt.error, CassetteError):
             trace.take_picture()  # of what led to a call that is not recorded
-        raise trace.error
-    trace.end_trial(limit or trace.limit)
-    return Episode(case, agent.name, model, trace.events)
+        raise halt.error
+    trace.end_trial(limit or halt.limit)
+    return Episode(case, agent.name, model, trace.log.events)
 
 
 def _traceback(error: BaseException, agent: Agent) -> Iterator[str]:

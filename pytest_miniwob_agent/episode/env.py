@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action, Dismiss
 from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
+from pytest_miniwob_agent.core.events import Called, Event
 from pytest_miniwob_agent.core.observations import SCREENS, Observation, Shot, Transition
 from pytest_miniwob_agent.core.parsing import BadCall, action_of_call, carry_out_call
 from pytest_miniwob_agent.core.protocols import (
@@ -17,6 +19,7 @@ from pytest_miniwob_agent.core.protocols import (
     Agent,
     Drivable,
     HandedOver,
+    Observer,
     Page,
     Visible,
 )
@@ -28,27 +31,74 @@ _TURN = 2.0
 that the agent's framework has refused never comes."""
 
 
-class AgentEnv:
-    """The page as the agent gets it; threads use it one after the other."""
+class Turns(Observer):
+    """Threads use the page one after the other, in the order in which the model named actions."""
 
-    def __init__(self, page: Page, limits: Limits, agent: Agent, trace: Trace) -> None:
-        self._page, self._limits, self._trace = page, limits, trace
-        self._counter = agent if isinstance(agent, ActionCounter) else None
-        self._counted = 0
-        self._answers = getattr(agent, "answers_dialogs", True)
+    def __init__(self) -> None:
+        self._named: list[Action] = []
+        """The actions of the tool calls of the last answer that were not taken yet, in order."""
         self._turn = threading.Condition()
         self._thread = threading.get_ident()
 
+    def on_event(self, event: Event) -> None:
+        """Remember the actions of an answer."""
+        if isinstance(event, Called):
+            self._named[:] = _actions_of(event.completion.tool_calls)
+
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Use the page while no other thread and no program does."""
+    def alone(self) -> Iterator[None]:
+        """Use the page while no other thread does."""
         with self._turn:
-            if self._trace.handed is not None:
-                raise RuntimeError("the page is handed over to a program until its block has ended")
             try:
                 yield
             finally:
                 self._turn.notify_all()
+
+    def wait(self, action: Action) -> None:
+        """Wait in a thread of a framework for the actions that the model named before this one."""
+        named = self._named
+        if threading.get_ident() != self._thread:
+            self._turn.wait_for(lambda: action not in named or named[0] == action, _TURN)
+        if action in named:
+            named.remove(action)
+
+
+def _actions_of(calls: Iterable[ToolCall]) -> Iterator[Action]:
+    for call in calls:
+        with suppress(BadCall):
+            yield action_of_call(call.name, call.arguments)
+
+
+class AgentEnv:
+    """The page as the agent gets it; threads use it one after the other."""
+
+    def __init__(
+        self, page: Page, limits: Limits, agent: Agent, trace: Trace, turns: Turns
+    ) -> None:
+        self._page, self._limits, self._trace, self._turns = page, limits, trace, turns
+        self._counter = agent if isinstance(agent, ActionCounter) else None
+        self._counted = 0
+        self._answers = getattr(agent, "answers_dialogs", True)
+        self._handed: HandedOver | None = None
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Use the page while no other thread and no program does."""
+        with self._turns.alone():
+            if self._handed is not None:
+                raise RuntimeError("the page is handed over to a program until its block has ended")
+            yield
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let no time pass on the page while its program, if it has one, waits for the model."""
+        if self._handed is None:
+            yield
+            return
+        with self._handed.paused():
+            if reason := self._trace.halt.reason:
+                self._trace.halt.refuse(reason)
+            yield
 
     def reset(self, *, screen: str = "compact") -> Observation:
         """Begin the next trial."""
@@ -56,10 +106,10 @@ class AgentEnv:
             raise UsageError(f"there is no screen {screen!r}: it is one of {', '.join(SCREENS)}")
         trace = self._trace
         with self._alone():
-            trace.end_trial(trace.limit)
+            trace.end_trial(trace.halt.limit)
             if trace.trial == self._limits.trials:
-                trace.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
-            with trace.keeping_errors():
+                trace.halt.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
+            with trace.halt.keeping_errors():
                 observation = self._page.reset(screen=screen)
             self._counted = 0
             trace.start_trial(observation)
@@ -68,23 +118,15 @@ class AgentEnv:
     def step(self, action: Action) -> Transition:
         """Carry out one action."""
         with self._alone():
-            self._await_turn(action)
+            self._turns.wait(action)
             return self._act(action)
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
         """Carry out a model's tool call."""
         with self._alone():
             with suppress(BadCall):
-                self._await_turn(action_of_call(name, arguments))
+                self._turns.wait(action_of_call(name, arguments))
             return carry_out_call(name, arguments, self._trace.last, self._act)
-
-    def _await_turn(self, action: Action) -> None:
-        """Wait in a thread of a framework for the actions that the model named before this one."""
-        named = self._trace.named
-        if threading.get_ident() != self._thread:
-            self._turn.wait_for(lambda: action not in named or named[0] == action, _TURN)
-        if action in named:
-            named.remove(action)
 
     def _act(self, action: Action) -> Transition:
         trace = self._trace
@@ -95,9 +137,9 @@ class AgentEnv:
         helps = isinstance(action, Dismiss) and not self._answers
         if not helps and (self._counter is None or self._counter.counts(action)):
             if self._counted == self._limits.steps:
-                trace.refuse(StepLimit(f"{self._limits.steps} actions are used up"))
+                trace.halt.refuse(StepLimit(f"{self._limits.steps} actions are used up"))
             self._counted += 1
-        with trace.keeping_errors():
+        with trace.halt.keeping_errors():
             trace.take_picture(action)
             transition = self._page.step(action)
         transition = trace.act(action, transition)
@@ -109,7 +151,7 @@ class AgentEnv:
         """Return the visible page as HTML."""
         if self._trace.last is None:
             raise RuntimeError("the agent must reset() the environment before it reads its html()")
-        with self._alone(), self._trace.keeping_errors():
+        with self._alone(), self._trace.halt.keeping_errors():
             html = self._page.html()
             self._trace.read(html)
             return html
@@ -121,7 +163,7 @@ class AgentEnv:
             raise RuntimeError(
                 "there is a page to look() at from reset() until it has judged, but for its dialogs"
             )
-        with self._alone(), self._trace.keeping_errors():
+        with self._alone(), self._trace.halt.keeping_errors():
             if not isinstance(self._page, Visible):
                 raise UsageError(f"{type(self._page).__name__} gives no pictures: it has no look()")
             return self._page.look(action, **options)
@@ -134,7 +176,7 @@ class AgentEnv:
             raise RuntimeError("there is a page to hand over from reset() until it has judged")
         if trace.last.observation.dialog:
             raise RuntimeError("answer the page's dialog before the page is handed over")
-        with self._alone(), trace.keeping_errors():
+        with self._alone(), trace.halt.keeping_errors():
             if not isinstance(self._page, Drivable):
                 page = type(self._page).__name__
                 raise UsageError(f"{page} can't be handed over to a program: it has no hand_over()")
@@ -142,10 +184,10 @@ class AgentEnv:
             program = Program(trace, left, StepLimit(f"{steps} actions are used up"))
             try:
                 with self._page.hand_over(program) as handed:
-                    trace.handed = handed
+                    self._handed = handed
                     yield handed
             finally:
-                trace.handed = None
+                self._handed = None
                 self._counted = steps - program.left
-                if reason := trace.error or trace.limit:
+                if reason := trace.halt.reason:
                     raise reason

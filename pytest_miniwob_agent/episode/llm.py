@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -26,10 +26,18 @@ if TYPE_CHECKING:
 class AgentLLM(ChatCalls):
     """The model as the agent gets it, whichever way its calls take; several threads may call it."""
 
-    def __init__(self, llm: Model, model: str, limits: Limits, trace: Trace) -> None:
+    def __init__(
+        self,
+        llm: Model,
+        model: str,
+        limits: Limits,
+        trace: Trace,
+        paused: Callable[[], AbstractContextManager[None]],
+    ) -> None:
         self.model = model
         self.params = llm.params if isinstance(llm, HTTPModel) else {}
         self._llm, self._limits, self._trace = llm, limits, trace
+        self._paused = paused  # no time passes on the page during a call
         self._mutex = threading.RLock()
         self._calls = 0
         self._conversation: tuple[Message, ...] = ()
@@ -118,13 +126,14 @@ class AgentLLM(ChatCalls):
         """
         purpose = purpose or (request and request.path.rpartition("/")[2]) or "call"
         with self._mutex:
-            if self._trace.error is not None:
-                self._trace.refuse(self._trace.error)
+            halt = self._trace.halt
+            if halt.error is not None:
+                halt.refuse(halt.error)
             if self._calls == self._limits.calls:
-                self._trace.refuse(CallLimit(f"{self._limits.calls} model calls are used up"))
+                halt.refuse(CallLimit(f"{self._limits.calls} model calls are used up"))
             self._calls += 1
         try:
-            with self._trace.call(purpose, files) as (origin, record):
+            with self._paused(), self._trace.call(purpose, files) as (origin, record):
                 prompt, messages, tools = self._read(request, text)
                 place = (origin.trial, origin.step, purpose)
                 yield origin, lambda said: record(Called(*place, prompt, said, messages, tools))

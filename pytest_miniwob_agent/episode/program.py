@@ -20,12 +20,12 @@ class Program:
         self.left = left
         self._trace = trace
         self._limit = limit
-        self._shot = trace.picture()
+        self._shot = trace.camera.look(trace.last)
         self._said: set[str] = set()
 
     def refusal(self) -> str | None:
         """The error or the limit that ended the trial; None if there is none."""
-        reason = self._trace.error or self._trace.limit
+        reason = self._trace.halt.reason
         return str(reason) if reason else None
 
     def acted(self, transition: Transition, seen: Mapping[str, Any]) -> None:
@@ -40,9 +40,9 @@ class Program:
             self._trace.act(action, transition if number == len(acts) else before)
             self.left -= 1
         if acts:
-            self._shot = self._trace.picture()
+            self._shot = self._trace.camera.look(self._trace.last)
         if seen["over"]:
-            self._trace.limit = self._limit
+            self._trace.halt.limit = self._limit
 
     def remark(self, text: str) -> None:
         """Write a remark down, once in a trial."""
