@@ -32,7 +32,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.format import read_cassette
 from pytest_miniwob_agent.core.data import canonical_json
 
 ROOT = Path(__file__).parent.parent

@@ -37,8 +37,8 @@ from pytest_miniwob_agent.browser.local import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog
-from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
-from pytest_miniwob_agent.cassettes.tape.recording import Recording
+from pytest_miniwob_agent.cassettes.model import RecordedModel
+from pytest_miniwob_agent.cassettes.recording import Recording
 from pytest_miniwob_agent.core.actions import KEYS, Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import page_path

@@ -1,8 +1,8 @@
 """Cassettes that are written without a recording."""
 
 from pytest_miniwob_agent import Origin
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.file import write_cassette
+from pytest_miniwob_agent.cassettes.format import write_cassette
+from pytest_miniwob_agent.cassettes.tape import Call, Request
 
 ORIGIN = Origin("plan", 1, 0, {"plan.txt": "0" * 12, "actions.txt": "1" * 12}, "a" * 12, "b" * 12)
 

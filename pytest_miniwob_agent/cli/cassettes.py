@@ -13,15 +13,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.cassettes.deferred import PENDING
-from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, find_cassette
+from pytest_miniwob_agent.cassettes.folder import ASIDE, PENDING, find_cassette
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args, show_progress
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import counted
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.folder.stems import Used
+    from pytest_miniwob_agent.cassettes.folder import Used
 
 
 def add_cassettes(commands: Commands) -> None:
@@ -71,7 +70,7 @@ def add_cassettes(commands: Commands) -> None:
 
 def lint(options: Namespace) -> int:
     """Print the problems of cassettes; return 1 if one must be fixed."""
-    from pytest_miniwob_agent.cassettes.folder.steps import Checked, check_files, lint_folder
+    from pytest_miniwob_agent.cassettes.upkeep import Checked, check_files, lint_folder
 
     checked: list[Checked] = []  # while pytest collects the items
     used = _used_cassettes(options, lambda *folders: checked.append(check_files(*folders)))
@@ -88,7 +87,7 @@ def lint(options: Namespace) -> int:
 
 def prune(options: Namespace) -> int:
     """Remove unused cassettes and calls; return 1 if the answer was not yes."""
-    from pytest_miniwob_agent.cassettes.folder.steps import prunable_files, remove_files
+    from pytest_miniwob_agent.cassettes.upkeep import prunable_files, remove_files
 
     used = _used_cassettes(options)
     paths = prunable_files(used)
@@ -124,7 +123,7 @@ def _used_cassettes(
 
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
-    from pytest_miniwob_agent.cassettes.folder.steps import count_calls
+    from pytest_miniwob_agent.cassettes.upkeep import count_calls
 
     folder, shown = options.cassettes, ""
     rows = count_calls(folder, PENDING.with_name(ASIDE))
@@ -149,7 +148,7 @@ def stats(options: Namespace) -> int:
 
 def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
-    from pytest_miniwob_agent.cassettes.folder.steps import shown_calls
+    from pytest_miniwob_agent.cassettes.upkeep import shown_calls
     from pytest_miniwob_agent.plugin.inner import collect
 
     path = find_cassette(options.cassettes, options.case, lambda: collect([]).used.stems)
@@ -203,7 +202,7 @@ def add_batch(commands: Commands) -> None:
 
 def answer_batch(options: Namespace) -> int:
     """Carry out a step; 1 if a batch or a request failed, 130 after an interrupt."""
-    from pytest_miniwob_agent.cassettes.deferred.batches import Batches
+    from pytest_miniwob_agent.cassettes.batches import Batches
 
     try:
         with closing(Batches(options.pending, options.base_url)) as batches:

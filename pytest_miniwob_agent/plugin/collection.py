@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_miniwob_agent.agents.registry import BUILT_IN
-from pytest_miniwob_agent.cassettes.folder.stems import model_folder
+from pytest_miniwob_agent.cassettes.folder import model_folder
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path

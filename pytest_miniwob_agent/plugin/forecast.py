@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import finished_stems, model_folder_of
-from pytest_miniwob_agent.cassettes.format.call import usage_of
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.folder import finished_stems, model_folder_of
+from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.tape import usage_of
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, Used, case_name
+from pytest_miniwob_agent.cassettes.folder import ASIDE, Used, case_name
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
-from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
-from pytest_miniwob_agent.cassettes.format.call import sent_parts
+from pytest_miniwob_agent.cassettes.folder import model_folder, stem
+from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
@@ -43,7 +43,7 @@ from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.telemetry import Spans
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.tape.recording import Recording
+    from pytest_miniwob_agent.cassettes.recording import Recording
     from pytest_miniwob_agent.models.client import LiveModel
 
 
@@ -146,8 +146,8 @@ class ItemRun:
             UsageError: no model is named.
             CassetteError: see `Recording`.
         """
-        from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
-        from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+        from pytest_miniwob_agent.cassettes.model import RecordedModel
+        from pytest_miniwob_agent.cassettes.recording import Record, Recording
 
         settings, case, model = self._settings, self.problem.case, self.problem.setup.model
         if model is None:
@@ -363,7 +363,7 @@ class ItemRun:
 
     def _retake(self, pictures: _Pictures, llm: Model, episode_of: Callable[..., Episode]) -> None:
         """Replay the item for its pictures alone; no error of the replay becomes the item's."""
-        from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
+        from pytest_miniwob_agent.cassettes.model import RecordedModel
 
         if not isinstance(llm, RecordedModel):
             pictures.note = (

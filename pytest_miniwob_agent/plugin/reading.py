@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from _pytest.config.findpaths import determine_setup
 
-from pytest_miniwob_agent.cassettes.deferred import PENDING
+from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact

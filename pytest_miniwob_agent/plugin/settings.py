@@ -15,7 +15,7 @@ from pytest_miniwob_agent.browser.grid_address import (
     parse_host_port,
     read_grid,
 )
-from pytest_miniwob_agent.cassettes.deferred import PENDING
+from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
+from pytest_miniwob_agent.cassettes.folder import model_folder, stem
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.episode import AgentLoops

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
+from pytest_miniwob_agent.cassettes.deferred import read_pending, update_pending
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_writable, display_path, same_file
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -72,7 +72,7 @@ class PendingCalls(Step):
 
     def begin(self) -> None:
         """Put the answers into cassettes."""
-        from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
+        from pytest_miniwob_agent.cassettes.deferred import take_answers
 
         settings = self._state.settings
         if settings.answers is None:

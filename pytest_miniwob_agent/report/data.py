@@ -52,7 +52,7 @@ def _cause(outcome: Outcome) -> str:
     if outcome.status is Status.WAITING:
         return WAITS
     if outcome.drift is not None:
-        from pytest_miniwob_agent.cassettes.drift.causes import heading
+        from pytest_miniwob_agent.cassettes.drift import heading
 
         return heading(outcome.drift.causes)
     return outcome.message_of_cause

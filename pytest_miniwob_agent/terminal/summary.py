@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder.stems import ASIDE, other_models
+from pytest_miniwob_agent.cassettes.folder import ASIDE, other_models
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.text import (
@@ -45,7 +45,7 @@ def show_drift(
     With -v all items are named, and there is an example of each kind of change. `command` records
     the items again.
     """
-    from pytest_miniwob_agent.cassettes.drift.causes import heading
+    from pytest_miniwob_agent.cassettes.drift import heading
 
     drifted = [(outcome, outcome.drift) for outcome in outcomes if outcome.drift is not None]
     if not drifted:

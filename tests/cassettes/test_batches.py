@@ -10,8 +10,8 @@ import pytest
 from batch_server import BatchServer
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.deferred import batches
-from pytest_miniwob_agent.cassettes.deferred.batches import Batches
+from pytest_miniwob_agent.cassettes import batches
+from pytest_miniwob_agent.cassettes.batches import Batches
 from pytest_miniwob_agent.cli import main
 
 KEY = "sk-" + "a" * 40

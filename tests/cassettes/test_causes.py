@@ -8,10 +8,9 @@ import pytest
 from answers import completion
 from cassette_files import BODY, ENTER, TOOL
 
-from pytest_miniwob_agent.cassettes.drift.causes import drift_of_call, heading
-from pytest_miniwob_agent.cassettes.drift.differences import diff
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
+from pytest_miniwob_agent.cassettes.drift import diff, drift_of_call, heading
+from pytest_miniwob_agent.cassettes.files import Pictures
+from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT

@@ -7,7 +7,7 @@ import yaml
 from cassette_files import ORIGIN, make_call, plant
 from projects import INNER_RUNS, ROOT
 
-from pytest_miniwob_agent.cassettes.format.file import write_cassette
+from pytest_miniwob_agent.cassettes.format import write_cassette
 from pytest_miniwob_agent.cli import main
 
 FOLDER = "cassettes/reflective/m"

@@ -5,7 +5,7 @@ import shlex
 import pytest
 from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
-from pytest_miniwob_agent.cassettes.format.file import read_cassette, write_cassette
+from pytest_miniwob_agent.cassettes.format import read_cassette, write_cassette
 
 PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 

@@ -12,7 +12,7 @@ from filelock import FileLock
 from projects import solve_menu
 from servers import wait_until
 
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.format import read_cassette
 
 ITEM = """
     import pytest

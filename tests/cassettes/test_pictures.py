@@ -8,11 +8,10 @@ from drawn import chat_body, opened, page_with_button
 from PIL import Image
 
 from pytest_miniwob_agent import Drift, Limits
-from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
-from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
-from pytest_miniwob_agent.cassettes.folder.stems import Used
-from pytest_miniwob_agent.cassettes.folder.steps import count_calls, lint_folder, prunable_files
-from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
+from pytest_miniwob_agent.cassettes.folder import Used
+from pytest_miniwob_agent.cassettes.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.upkeep import count_calls, lint_folder, prunable_files
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.pictures.image import digest_of, png_of

@@ -16,9 +16,9 @@ from pytest_miniwob_agent import (
     Origin,
     Pending,
 )
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
-from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.model import RecordedModel
+from pytest_miniwob_agent.cassettes.recording import Record, Recording
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.format import read_cassette
 
 
 @pytest.fixture

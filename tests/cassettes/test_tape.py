@@ -3,8 +3,7 @@
 import pytest
 from answers import completion
 
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.tape.tape import Tape
+from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
 

@@ -6,8 +6,8 @@ import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
 from selenium_grid import free_port
 
-from pytest_miniwob_agent.cassettes.tape.model import RecordedModel
-from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.model import RecordedModel
+from pytest_miniwob_agent.cassettes.recording import Record, Recording
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params

@@ -9,8 +9,8 @@ from contextlib import closing
 import pytest
 from servers import LoopbackServer
 
-from pytest_miniwob_agent.cassettes.deferred.batches import Batches
-from pytest_miniwob_agent.cassettes.deferred.pending import write_pending
+from pytest_miniwob_agent.cassettes.batches import Batches
+from pytest_miniwob_agent.cassettes.deferred import write_pending
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.client import LiveModel
 

@@ -3,7 +3,7 @@
 import pytest
 from projects import recorded_files, solve_menu
 
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
+from pytest_miniwob_agent.cassettes.format import read_cassette
 
 NEW = "--miniwob-record=new_episodes"
 

@@ -16,13 +16,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.cassettes.deferred.pending import batch_line
-from pytest_miniwob_agent.cassettes.drift.causes import drift_of_call, drift_of_unused_calls
-from pytest_miniwob_agent.cassettes.folder.stems import other_models
-from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
-from pytest_miniwob_agent.cassettes.tape.files import ItemFiles, without
-from pytest_miniwob_agent.cassettes.tape.pictures import Pictures
-from pytest_miniwob_agent.cassettes.tape.tape import Tape
+from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_calls
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Pictures, without
+from pytest_miniwob_agent.cassettes.folder import other_models
+from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape, batch_id, usage_of
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import Usage
@@ -35,6 +32,7 @@ from pytest_miniwob_agent.pictures.references import FOLDER
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
 
 Normalize = Callable[[dict[str, Any]], Mapping[str, Any]]
 """An agent's `normalize`: gets a copy of a request's body, returns it as it is to be matched."""
@@ -296,8 +294,9 @@ class Recording:
         if self.mode is Record.DEFER:
             self.check_secrets(request, origin)
             earlier = sum(call.key == request.key for call in self.calls)
-            body = self._pictures.put_in(request.body)
-            return Pending(batch_line(self.stem, request, earlier, body))
+            id_ = batch_id(self.stem, request.key, earlier)
+            line = {"custom_id": id_, "method": "POST", "url": request.path}
+            return Pending({**line, "body": self._pictures.put_in(request.body)})
         path, partial = display_path(self.path), ""
         if not self._existed:
             if self.partial_path.exists():

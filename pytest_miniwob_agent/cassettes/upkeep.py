@@ -8,9 +8,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
-from pytest_miniwob_agent.cassettes.folder.stems import (
+from pytest_miniwob_agent.cassettes.files import read_picture
+from pytest_miniwob_agent.cassettes.folder import (
     PARTIAL,
     UNUSED,
     CassetteFile,
@@ -20,14 +22,14 @@ from pytest_miniwob_agent.cassettes.folder.stems import (
     model_folder_of,
     stray_files,
 )
-from pytest_miniwob_agent.cassettes.format.call import Call, Request, usage_of
-from pytest_miniwob_agent.cassettes.format.file import read_cassette
-from pytest_miniwob_agent.cassettes.tape.pictures import read_picture, unused_pictures
+from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.tape import Call, Request, usage_of
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
 from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.pictures.references import FOLDER, references_in
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 _MANY = 200
@@ -138,6 +140,22 @@ def prunable_files(used: Used) -> list[Path]:
     ]
     pictures = unused_pictures(used.folder, used.unused, removed=unused)
     return [*unused, *pictures, *stray_files(used.folder)]
+
+
+def unused_pictures(folder: Path, unused: Path, removed: Collection[Path] = ()) -> list[Path]:
+    """Return the pictures that no cassette of a folder refers to, but for `removed` ones.
+
+    Unused calls, in the folder `unused`, refer to theirs too. All are searched as texts, so that
+    damaged ones count.
+    """
+    pictures = sorted((folder / FOLDER).glob("[!.]*.png"))
+    used = {
+        digest
+        for path in (chain(folder.rglob("*.yaml"), unused.rglob("*.yaml")) if pictures else ())
+        if path not in removed and path.is_file()
+        for digest in references_in(path.read_text(encoding="utf-8", errors="replace"))
+    }
+    return [path for path in pictures if path.stem not in used]
 
 
 def remove_files(folder: Path, paths: Collection[Path]) -> None:

@@ -6,10 +6,9 @@ import pytest
 from answers import completion
 from projects import solve_menu
 
-from pytest_miniwob_agent.cassettes.deferred.answers import take_answers
-from pytest_miniwob_agent.cassettes.deferred.pending import read_pending, update_pending
-from pytest_miniwob_agent.cassettes.format.call import Request
-from pytest_miniwob_agent.cassettes.tape.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
+from pytest_miniwob_agent.cassettes.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.tape import Request
 
 STEM = "reflective/m/click-menu-2/1"
 SECRET = "sk-" + "a1" * 20

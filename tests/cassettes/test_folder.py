@@ -4,7 +4,7 @@ import itertools
 import re
 
 from pytest_miniwob_agent import Case
-from pytest_miniwob_agent.cassettes.folder.stems import model_folder, stem
+from pytest_miniwob_agent.cassettes.folder import model_folder, stem
 
 CASE = Case("click-menu-2", "n-screen-n-step", 3)
 

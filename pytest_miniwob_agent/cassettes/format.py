@@ -19,7 +19,7 @@ from vcr.request import Request as VcrRequest
 from vcr.serialize import deserialize
 from yaml.constructor import ConstructorError
 
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
+from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin

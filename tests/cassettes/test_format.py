@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_miniwob_agent import CassetteError
-from pytest_miniwob_agent.cassettes.folder.stems import Used
-from pytest_miniwob_agent.cassettes.folder.steps import lint_folder
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.file import (
+from pytest_miniwob_agent.cassettes.folder import Used
+from pytest_miniwob_agent.cassettes.format import (
     Serializer,
     dump_cassette,
     read_cassette,
     write_cassette,
 )
+from pytest_miniwob_agent.cassettes.tape import Call, Request
+from pytest_miniwob_agent.cassettes.upkeep import lint_folder
 
 
 def test_the_format_of_a_cassette():

@@ -2,7 +2,7 @@
 
 A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
 first two parts are its model folder, the last two its case. Beside it there may be the file of an
-unfinished recording, and below `.miniwob/unused` that of unused calls, see `tape.files`.
+unfinished recording, and below `.miniwob/unused` that of unused calls, see `files`.
 
 Agents, models and tasks have names of their own in a path, on every file system. A plain name
 (lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes lower-case
@@ -30,6 +30,9 @@ PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
 
 ASIDE = "unused"
 """The folder of unused calls in the project's folder `.miniwob`."""
+
+PENDING = Path(".miniwob/pending.jsonl")
+"""The batch file of deferred recording, below the project's folder."""
 
 _PLAIN = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,118}[a-z0-9_-])?")
 """Names of up to 120 characters; Windows drops a dot at the end of a name."""

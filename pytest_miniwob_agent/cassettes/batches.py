@@ -24,14 +24,15 @@ import filelock
 import openai
 from openai.types import Batch as RemoteBatch
 
-from pytest_miniwob_agent.cassettes.deferred import PENDING
-from pytest_miniwob_agent.cassettes.deferred.answers import keep_answers, read_answers
-from pytest_miniwob_agent.cassettes.deferred.pending import (
+from pytest_miniwob_agent.cassettes.deferred import (
     Line,
+    keep_answers,
     parse_lines,
+    read_answers,
     read_pending,
     request_of,
 )
+from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.files import shown_from_here

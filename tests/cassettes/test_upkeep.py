@@ -5,15 +5,15 @@ from answers import completion
 from cassette_files import BODY, MESSAGES, ORIGIN, make_call, plant
 
 from pytest_miniwob_agent import CassetteError
-from pytest_miniwob_agent.cassettes.folder.stems import Used
-from pytest_miniwob_agent.cassettes.folder.steps import (
+from pytest_miniwob_agent.cassettes.folder import Used
+from pytest_miniwob_agent.cassettes.format import dump_cassette, write_cassette
+from pytest_miniwob_agent.cassettes.tape import Call, Request
+from pytest_miniwob_agent.cassettes.upkeep import (
     lint_folder,
     prunable_files,
     remove_files,
     shown_calls,
 )
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.format.file import dump_cassette, write_cassette
 from pytest_miniwob_agent.models.apis import CHAT
 
 STEMS = {"reflective/m/click-menu-2/1", "reflective/m/click-menu-2/2"}

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from vcr import patch
 
-from pytest_miniwob_agent.cassettes.format.call import Call, Request
-from pytest_miniwob_agent.cassettes.tape.recording import Recording
+from pytest_miniwob_agent.cassettes.recording import Recording
+from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten, RecordingStopped
