@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from answers import completion
 
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 OTHER_APIS = ("/v1/responses", "/v1/messages", "/v1beta/models/g:generateContent")
 """The paths whose answers are no chat completions."""

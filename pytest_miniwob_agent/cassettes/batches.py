@@ -38,8 +38,12 @@ from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, first_items, shorten
-from pytest_miniwob_agent.models.client import RETRIES, Keys, checked_environment
-from pytest_miniwob_agent.models.failures import advice_on_connection
+from pytest_miniwob_agent.models.client import (
+    RETRIES,
+    Keys,
+    advice_on_connection,
+    checked_environment,
+)
 from pytest_miniwob_agent.models.params import is_server, sent_only_texts, shown_url, split_url
 
 MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000

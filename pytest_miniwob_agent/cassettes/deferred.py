@@ -24,8 +24,7 @@ from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, UsageError
 from pytest_miniwob_agent.core.files import keep_out_of_commits, write_atomically
 from pytest_miniwob_agent.core.text import counted, shorten
-from pytest_miniwob_agent.models.apis import CHAT, is_answer
-from pytest_miniwob_agent.models.unusable import describe_unusable
+from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, is_answer
 
 Line = dict[str, Any]
 """A line of a batch file."""

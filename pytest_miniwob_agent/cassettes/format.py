@@ -24,8 +24,8 @@ from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, is_answer
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 SCHEMA = 1
 """The schema of cassettes."""

@@ -16,8 +16,13 @@ from pytest_miniwob_agent.core.events import Called, Completion, Origin
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
 from pytest_miniwob_agent.models.apis import answer_of, api_of, completion_of, response_to
-from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
-from pytest_miniwob_agent.models.server import ModelServer
+from pytest_miniwob_agent.models.requests import (
+    ChatCalls,
+    ModelServer,
+    async_openai_client,
+    openai_client,
+    read_completion,
+)
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
@@ -162,16 +167,12 @@ class AgentLLM(ChatCalls):
     @cached_property
     def client(self) -> openai.OpenAI:
         """An `openai` client whose requests are calls of the episode."""
-        from pytest_miniwob_agent.models.openai_clients import openai_client
-
         self._http_model("client")
         return self._closing.enter_context(openai_client(self.post, self.model))
 
     @cached_property
     def async_client(self) -> openai.AsyncOpenAI:
         """An asynchronous one."""
-        from pytest_miniwob_agent.models.openai_clients import async_openai_client
-
         self._http_model("async_client")
         return async_openai_client(self.async_post, self.model)
 

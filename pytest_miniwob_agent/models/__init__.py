@@ -1,12 +1,11 @@
 """Calls of language models over HTTP.
 
-- `client`: a live server, called through the `openai` client; the keys of servers.
+- `requests`: model calls as agents make them: `complete`, `chat`, `openai` clients, a server.
+- `client`: a live server, called through the `openai` client; keys, and advice on failed calls.
 - `http`: the HTTP library that the installed `openai` is built on.
-- `requests`: requests of `complete` and `chat`, and those of clients and frameworks.
-- `openai_clients`, `server`: the clients and the server that an agent gets.
-- `apis`: forms of requests and answers.
+- `apis`: forms of requests and answers, found by the path of a request.
+- `api`: what an API is, and reading of JSON that may have any form.
+- `openai_apis`, `other_apis`: OpenAI's Chat Completions and Responses; Anthropic's and Google's.
 - `params`: parameters of calls, and addresses of servers.
 - `budget`: limits on live calls, over all workers, and what calls cost.
-- `unusable`: answers that hold no completion.
-- `failures`: failed calls: those that all calls would fail like, and advice.
 """

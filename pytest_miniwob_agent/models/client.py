@@ -1,9 +1,14 @@
-"""The client of a live model server: sends requests, retries them, and keeps to the budget."""
+"""The client of a live model server: sends requests, retries them, and keeps to the budget.
+
+A wrong key, a parameter that the model refuses, or a server that is not there fails all items
+alike, so a run stops at the first such error and does not wait for further attempts.
+"""
 
 from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
@@ -17,17 +22,19 @@ from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, Permanent
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.models.apis import answer_of, path_of, provider_of, usage_of_answer
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM, OPENAI, Provider, read_events
-from pytest_miniwob_agent.models.budget import Budget, Payment
-from pytest_miniwob_agent.models.failures import (
-    advice_on_connection,
-    advice_on_refusal,
-    model_error,
+from pytest_miniwob_agent.models.api import EVENT_STREAM, OPENAI, Provider, read_events
+from pytest_miniwob_agent.models.apis import (
+    answer_of,
+    describe_unusable,
+    parsed_json,
+    path_of,
+    provider_of,
+    status_of_error,
+    usage_of_answer,
 )
+from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
-from pytest_miniwob_agent.models.unusable import describe_unusable, parsed_json, status_of_error
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -38,6 +45,9 @@ _OWN_HEADERS = (
     "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
 )  # fmt: skip
 """Headers of a request that are not sent on: those of its connection, and keys."""
+
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+"""Codes of refusals that last until somebody pays, though their status is that of a rate limit."""
 
 OnUnusable = Callable[[str, Usage], None]
 """Counts an answer that was paid for and can't be used, by a reason of a few words."""
@@ -300,3 +310,65 @@ def _parsed(response: httpx.Response) -> Any:
     if response.headers.get("content-type", "").startswith(EVENT_STREAM):
         return read_events(response.content.decode("utf-8", "replace"))
     return parsed_json(response.content)
+
+
+def model_error(text: str, cause: BaseException) -> ModelError:
+    """Return the error of a call, a `PermanentError` if other calls would fail by its cause too."""
+    match cause:
+        case PermanentError():
+            return PermanentError(text, of_call=cause.of_call)
+        case openai.APIStatusError(status_code=401 | 402 | 403 | 404 | 405 | 410):
+            return PermanentError(text)  # the key, the account, the address or the model
+        case openai.APIStatusError() if cause.code in _NO_CREDIT or cause.type in _NO_CREDIT:
+            return PermanentError(text)
+        case openai.APIStatusError(status_code=400 | 413 | 422):
+            return PermanentError(text, of_call=True)  # maybe its content, such as its length
+        case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
+            return PermanentError(text)
+    return ModelError(text)
+
+
+def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url") -> str:
+    """Return what helps against a failed connection to the server that an option names."""
+    if isinstance(cause, httpx.ProxyError):
+        return (
+            " (by the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names; NO_PROXY lists hosts "
+            "that are reached without it)"
+        )
+    if "CERTIFICATE_VERIFY_FAILED" in str(cause):
+        return " (SSL_CERT_FILE names a file of further certificates to trust)"
+    if isinstance(cause, httpx.UnsupportedProtocol):
+        return f" (give the whole address, such as {option}=http://127.0.0.1:8000/v1)"
+    if isinstance(cause, httpx.ConnectError):
+        return f" (start the server, or name another with {option} or OPENAI_BASE_URL)"
+    return ""
+
+
+def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[str, Any]) -> str:
+    """Return the option that helps against a server's refusal; an empty text if none is known.
+
+    Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
+    """
+    if error.status_code == 401:
+        return "the key is taken from OPENAI_API_KEY"
+    if error.status_code not in (400, 404, 422):
+        return ""
+    extra = params.get("extra_body")
+    given = {**params, **(extra if isinstance(extra, Mapping) else {})}
+    named = re.match(r"\w*", str(error.param or ""))[0]  # type: ignore[index]
+    if not named:
+        named = next((name for name in given if _says(error, name)), "")
+    if named in given:
+        return f"leave {named} out of {OPTION}"
+    if named == "model" or error.code == "model_not_found" or _says(error, model):
+        return "name another model with --miniwob-model"
+    if named and named not in ("messages", "stream"):
+        return f'give "{named}" with {OPTION}'
+    if error.status_code == 404:
+        return "check --miniwob-base-url: most servers' addresses end in /v1"
+    return ""
+
+
+def _says(error: openai.APIStatusError, name: str) -> bool:
+    """Return True if a refusal has this name as a word."""
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", f"{error} {error.body}") is not None

@@ -1,20 +1,31 @@
-"""Requests of model calls: those of `complete` and `chat`, and those of clients and frameworks."""
+"""Model calls as agents make them: by `complete` and `chat`, and over HTTP."""
 
 from __future__ import annotations
 
 import json
 import re
+import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.apis import CHAT, answer_of, completion_of, lenient, path_of
+from pytest_miniwob_agent.models.api import mappings
+from pytest_miniwob_agent.models.apis import CHAT, answer_of, api_of, completion_of, path_of
+
+if TYPE_CHECKING:
+    import openai
+
+    from pytest_miniwob_agent.models.http import httpx
+
 
 _NOT_IN_BODY = ("extra_body", "extra_headers", "extra_query", "timeout")
 """Parameters that the client of a live server uses itself."""
@@ -79,7 +90,7 @@ class ChatCalls(ABC):
         plain = _plain_messages(messages)
         files: dict[str, str] = {}  # the prompt files that texts of the messages were made of
         for content in (message.get("content") for message in plain):
-            for text in (content, *(part.get("text") for part in lenient.mappings(content))):
+            for text in (content, *(part.get("text") for part in mappings(content))):
                 files |= getattr(text, "files", {})
         request = chat_request(self.model, plain, {**self.params, **given, **params})
         return self._ask(request, purpose, files, None)
@@ -203,3 +214,156 @@ def error_response(status: int, message: str) -> ModelResponse:
     """Return an error in a form that clients of OpenAI and of Anthropic read."""
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
     return ModelResponse(json.dumps(error).encode(), status=status)
+
+
+_SERVED = re.compile(
+    r"(?:/v1)*(?P<gemini>/v1beta/models/[\w.-]+:\w+)"
+    # What clients put before it: of Azure's, the deployment is the model.
+    r"|(?:/(?:api|openai|anthropic|models|v\d\w*))*(?:/(?:deployments|engines)/(?P<model>.+?))?"
+    r"/(?P<path>chat/completions|completions|embeddings|messages(?:/count_tokens)?|models(?:/.+)?"
+    r"|moderations|rerank|responses(?:/input_tokens)?)"
+)
+"""Paths of calls of a model, and of the list of models; other offers are not for an item."""
+
+_OFFER = (
+    "It takes JSON that is posted to /chat/completions, /completions, /embeddings, /messages, "
+    "/moderations, /rerank and /responses, below /v1 or where clients of Azure have them, and to "
+    "/v1beta/models/NAME:generateContent; and it lists its model at /v1/models"
+)
+
+
+class ModelServer:
+    """A server on the loopback interface that takes the calls of model APIs, as JSON.
+
+    Its address has a secret in its path, so that no other program of the machine and no web page
+    can spend the user's money.
+
+    Args:
+        post: answers a request; its errors become answers of status 404.
+        model: the model's id, for clients that ask which there are.
+    """
+
+    def __init__(self, post: Callable[[ModelRequest], ModelResponse], model: str) -> None:
+        from pytest_miniwob_agent.loopback import LoopbackServer
+
+        self._post = post
+        self._model = model
+        self._secret = f"/{secrets.token_urlsafe(16)}"
+        self._server = LoopbackServer(self._serve, threads=16)  # few frameworks use more
+        self.close = self._server.close
+
+    @property
+    def base_url(self) -> str:
+        """The address, in the form that clients of OpenAI take: it ends in `/v1`."""
+        return f"http://127.0.0.1:{self._server.port}{self._secret}/v1"
+
+    def _serve(self, environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        """Answer one request, as a WSGI application (PEP 3333)."""
+        headers = {
+            name.removeprefix("HTTP_").replace("_", "-").lower(): value
+            for name, value in environ.items()
+            if name.startswith("HTTP_")
+        }
+        method, query = environ["REQUEST_METHOD"], environ.get("QUERY_STRING", "")
+        try:
+            path, model = self._path_of(environ)
+            content = environ["wsgi.input"].read()
+            request = request_of(method, path, query, headers, content, self._model)
+            if model:
+                request = replace(request, body={"model": model, **request.body})
+            answer = _with_usage(request.path, self._post(request))
+        except NotACall as error:
+            answer = error.response
+        except BaseException as error:  # noqa: BLE001 - whatever it is, the item gets it, too
+            # After this status no client, nor who calls it, sends the same call again.
+            answer = error_response(404, redact(f"{type(error).__name__}: {error}"))
+        size = ("Content-Length", str(len(answer.content)))
+        status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
+        allowed = ("Allow", "GET, HEAD, OPTIONS, POST")
+        start(status, [("Content-Type", answer.content_type), size, allowed])
+        return [] if method == "HEAD" else [answer.content]
+
+    def _path_of(self, environ: dict[str, Any]) -> tuple[str, str | None]:
+        """Return a request's path without what is before it, and the model that this names."""
+        port, path = self._server.port, str(environ["PATH_INFO"])
+        known = secrets.compare_digest(path[: len(self._secret)].encode(), self._secret.encode())
+        hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        if not known or environ.get("HTTP_HOST") not in hosts or "HTTP_ORIGIN" in environ:
+            raise refusal(403, "this address is not the item's llm.base_url")
+        path = path.removeprefix(self._secret).rstrip("/")
+        served = _SERVED.fullmatch(path)
+        if served is None:
+            raise refusal(404, f"{path or '/'} is not served by llm.base_url. {_OFFER}")
+        kind = environ.get("CONTENT_TYPE", "").lower()
+        if environ["REQUEST_METHOD"] == "POST" and not kind.startswith("application/json"):
+            raise refusal(415, f"the request to {path} is not sent as application/json")
+        return served["gemini"] or f"/v1/{served['path']}", served["model"]
+
+
+def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
+    """Return an answer; where the model gave no token counts they are 0 in it.
+
+    Some frameworks fail without counts. The item knows that there are none.
+    """
+    usage = api_of(path).usage(0, 0)
+    data = json.loads(answer.content) if answer.content_type == "application/json" else None
+    if not usage or not isinstance(data, dict) or data.get("usage") is not None:
+        return answer
+    return replace(answer, content=json.dumps({**data, "usage": usage}).encode())
+
+
+_BASE_URL = "http://model.invalid/v1"
+"""Stands for the server, which the function knows."""
+
+
+def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> openai.OpenAI:
+    """Return a client whose requests go through `post`, which also retries.
+
+    `model` is the only one in its list of models.
+    """
+    import openai
+
+    from pytest_miniwob_agent.models.http import httpx
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        try:
+            return _response_of(post(_request_of(request, model)))
+        except NotACall as error:
+            return _response_of(error.response)
+
+    client = openai.DefaultHttpxClient(transport=httpx.MockTransport(answer))
+    return openai.OpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=client)
+
+
+def async_openai_client(
+    post: Callable[[ModelRequest], Awaitable[ModelResponse]], model: str
+) -> openai.AsyncOpenAI:
+    """Return an asynchronous client of this kind."""
+    import openai
+
+    from pytest_miniwob_agent.models.http import httpx
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        try:
+            return _response_of(await post(_request_of(request, model)))
+        except NotACall as error:
+            return _response_of(error.response)
+
+    http = openai.DefaultAsyncHttpxClient(transport=httpx.MockTransport(answer))
+    client = openai.AsyncOpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=http)
+    # Otherwise the first calls wait for a thread that finds it out, and go on in any order.
+    client._platform = "Unknown"
+    return client
+
+
+def _request_of(request: httpx.Request, model: str) -> ModelRequest:
+    url, content = request.url, request.content
+    query = url.query.decode()
+    return request_of(request.method, url.path, query, request.headers, content, model)
+
+
+def _response_of(response: ModelResponse) -> httpx.Response:
+    from pytest_miniwob_agent.models.http import httpx
+
+    headers = {"Content-Type": response.content_type}
+    return httpx.Response(response.status, headers=headers, content=response.content)

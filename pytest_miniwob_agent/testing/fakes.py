@@ -19,9 +19,14 @@ from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.parsing import carry_out_call
+from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import api_of
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
-from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
+from pytest_miniwob_agent.models.requests import (
+    ChatCalls,
+    async_openai_client,
+    openai_client,
+    read_completion,
+)
 
 if TYPE_CHECKING:
     import openai
@@ -248,14 +253,11 @@ class ScriptedLLM(ChatCalls):
     @property
     def client(self) -> openai.OpenAI:
         """A client whose requests get the next replies, for tests without `run_episode`."""
-        from pytest_miniwob_agent.models.openai_clients import openai_client
-
         return openai_client(self.post, self.model)
 
     @property
     def async_client(self) -> openai.AsyncOpenAI:
         """The asynchronous client."""
-        from pytest_miniwob_agent.models.openai_clients import async_openai_client
 
         async def post(request: ModelRequest) -> ModelResponse:
             return self.post(request)

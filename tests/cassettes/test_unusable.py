@@ -7,8 +7,7 @@ from answers import completion, completion_of, response
 from projects import recorded_files
 
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.models.apis import CHAT, usage_of_answer
-from pytest_miniwob_agent.models.unusable import describe_unusable
+from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, usage_of_answer
 
 PRICES = "--miniwob-prices=m 1e4 1e4"
 

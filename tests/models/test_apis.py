@@ -7,6 +7,7 @@ import pytest
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.api import read_events
 from pytest_miniwob_agent.models.apis import (
     CHAT,
     answer_of,
@@ -15,7 +16,6 @@ from pytest_miniwob_agent.models.apis import (
     is_answer,
     path_of,
 )
-from pytest_miniwob_agent.models.apis.api import read_events
 
 GEMINI = "/v1beta/models/g:streamGenerateContent"
 APIS = (CHAT, "/v1/responses", "/v1/messages", GEMINI)

@@ -10,8 +10,8 @@ import yaml
 
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.models.apis.api import EVENT_STREAM
 
 AGENTS = '''
     import asyncio, gzip, json, pathlib, urllib.error, urllib.request, uuid, zlib

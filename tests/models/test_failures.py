@@ -5,7 +5,7 @@ import pytest
 from projects import solve_menu
 
 from pytest_miniwob_agent.core.errors import ModelError
-from pytest_miniwob_agent.models.failures import model_error
+from pytest_miniwob_agent.models.client import model_error
 from pytest_miniwob_agent.models.http import httpx
 
 STOPPED = "*!* every model call would fail*!*"

@@ -1,0 +1,202 @@
+"""The API of a request, by its path; what answers say, and those that hold no completion.
+
+A recorded answer is parsed JSON, or the text of an event stream.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_miniwob_agent.core.chat import ModelResponse, Usage, token_count
+from pytest_miniwob_agent.core.data import well_formed
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.text import shorten
+from pytest_miniwob_agent.models.api import (
+    API,
+    EVENT_STREAM,
+    Provider,
+    cached_tokens,
+    mapping,
+    mappings,
+    read_events,
+)
+from pytest_miniwob_agent.models.openai_apis import ChatCompletions, Responses
+from pytest_miniwob_agent.models.other_apis import Gemini, Messages
+from pytest_miniwob_agent.models.params import OPTION
+
+CHAT = ChatCompletions.path
+"""The path of Chat Completions as cassettes and batch files name it: without a host."""
+
+_APIS: tuple[API, ...] = (ChatCompletions(), Responses(), Messages(), Gemini())
+_OTHER = API()
+
+
+def api_of(path: str) -> API:
+    """Return the API that reads requests to a path."""
+    return next((api for api in _APIS if api.reads(path)), _OTHER)
+
+
+def provider_of(path: str) -> Provider:
+    """Return the provider of requests to a path, or to one below it such as `count_tokens`."""
+    return next((api for api in _APIS if path.startswith(api.path)), _OTHER).provider
+
+
+def path_of(url_path: str) -> str:
+    """Return the path of a request as cassettes name it, from that of its URL.
+
+    The server's own part is left out, so that calls which were recorded through a gateway are
+    replayed without one: `/openai/v1/v1/responses` gives `/v1/responses`.
+    """
+    _, version, rest = url_path.rpartition("/v1/")
+    if version:
+        # An address that ends in /v1, and a path that begins with a version of its own.
+        return f"/{rest}" if rest.startswith(Gemini.path[1:]) else f"/v1/{rest}"
+    ends = {f"/{api.path.removeprefix('/v1/')}": api.path for api in _APIS}
+    return next((path for end, path in ends.items() if url_path.endswith(end)), url_path)
+
+
+def answer_of(path: str, content: bytes, content_type: str = "") -> Any:
+    """Return the answer in a response's body, as it is recorded; None if it holds none.
+
+    What is no character, such as half of a surrogate pair, becomes U+FFFD.
+    """
+    try:
+        streamed = content_type.partition(";")[0].strip() == EVENT_STREAM
+        text = content.decode("utf-8" if streamed else json.detect_encoding(content), "replace")
+        answer = text if streamed else well_formed(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+    return answer if is_answer(path, answer) else None
+
+
+def is_answer(path: str, answer: Any) -> bool:
+    """Return True for what may be recorded as an answer: any but an error or an empty one."""
+    api = api_of(path)
+    try:
+        if isinstance(answer, list):
+            return api is _OTHER
+        return isinstance(answer, str | Mapping) and api.is_answer(_json_of(api, answer))
+    except RecursionError:
+        return False
+
+
+def completion_of(path: str, answer: Any) -> Completion:
+    """Return what an answer says, which may be any JSON or text."""
+    parsed = _json_of(api_of(path), answer)
+    cached, written = cached_tokens(parsed)
+    said = api_of(path).completion(parsed)
+    return replace(said, cached_tokens=cached, written_tokens=written)
+
+
+def response_to(path: str, body: Mapping[str, Any], answer: Any, digest: str = "") -> ModelResponse:
+    """Return an answer in the form that its request asks for; its id is made of `digest`."""
+    api = api_of(path)
+    if isinstance(answer, list):
+        return ModelResponse(json.dumps(answer).encode())
+    if not isinstance(answer, str):
+        answer = api.served(answer, digest)
+        if not api.streams(path, body):
+            return ModelResponse(json.dumps(answer).encode())
+        answer = api.stream(answer)
+    return ModelResponse(answer.encode(), EVENT_STREAM)
+
+
+def usage_of_answer(path: str, answer: Any) -> Usage:
+    """Return the usage of one call; its answer may be any JSON or text."""
+    return completion_of(path, answer).usage
+
+
+def _json_of(api: API, answer: Any) -> Mapping[str, Any]:
+    """Return an answer as one JSON object, that of a stream put together."""
+    if isinstance(answer, str):
+        return well_formed(api.collect(read_events(answer)))
+    return answer if isinstance(answer, Mapping) else {"answer": answer} if answer else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An answer that holds no completion.
+
+    `reason` are a few words, by which such answers are counted, and `report` is one line: what came
+    back, and the option that helps. A `foreign` one is a web page, as from a wrong address.
+    """
+
+    reason: str
+    report: str
+    foreign: bool = False
+
+
+def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> Unusable:
+    """Describe an answer for which `answer_of` returns None.
+
+    Args:
+        status: the status of the response.
+        answer: its body, as bytes or as parsed JSON.
+        body: the body of the request, for the limits that it sets.
+    """
+    parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
+    choice = next(iter(mappings(mapping(parsed).get("choices"))), {})
+    message = choice.get("message")
+    no_text = status == 200 and isinstance(message, Mapping) and not message.get("content")
+    if no_text and choice.get("finish_reason") == "length":
+        limit = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
+        usage = mapping(mapping(parsed).get("usage"))
+        used = token_count(usage.get("completion_tokens"))
+        spent = f", {used} used" if used else ""
+        report = f"answered with no text, as it ran out of tokens (finish_reason is length{spent})"
+        report += f'; raise "{limit}" in {OPTION}'
+        return Unusable("out of tokens before any text", report)
+    if no_text and choice.get("finish_reason") == "content_filter":
+        report = "answered with no text: the server's content filter held it back"
+        return Unusable("held back by a content filter", report)
+    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
+    prefix = "" if status == 200 else f"status {status}, "
+    foreign = isinstance(answer, bytes) and answer.lstrip().startswith(b"<")
+    hint = "; check --miniwob-base-url: most servers' addresses end in /v1" if foreign else ""
+    return Unusable(
+        "no text" if no_text else "no chat completion",
+        "answered with no chat completion that has a text: "
+        f"{prefix}{shorten(redact(text))!r}{hint}",
+        foreign,
+    )
+
+
+_STATUSES = {
+    "rate_limit": 429, "overloaded": 529, "timeout": 504, "unavailable": 503,
+    "server_error": 500, "api_error": 500, "internal": 500,
+}  # fmt: skip
+"""The statuses that stand for words in an error which has no number."""
+
+
+def status_of_error(answer: Any) -> int | None:
+    """Return the status that an error in an answer of status 200 stands for; None if it has none.
+
+    OpenRouter reports errors of its providers so, and every API those after the start of a stream.
+
+    Args:
+        answer: parsed JSON, or the list of a stream's events.
+    """
+    for part in mappings(answer if isinstance(answer, list) else [answer]):
+        choices, response = mappings(part.get("choices")), part.get("response")
+        errors = [each.get("error") for each in (part, mapping(response), *choices)]
+        errors += [part] if part.get("type") == "error" else []
+        for error in mappings(errors):
+            words = " ".join(str(error.get(name)) for name in ("code", "type", "status")).lower()
+            if number := re.search(r"\b[45]\d\d\b", words):
+                return int(number[0])
+            if status := next((_STATUSES[word] for word in _STATUSES if word in words), None):
+                return status
+    return None
+
+
+def parsed_json(content: bytes) -> Any:
+    """Return parsed JSON; None if it is none."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        return None
