@@ -2,5 +2,5 @@
 
 `registry` makes an agent by its name and checks its parameters, `prompts` fills in prompt files.
 `reflective`, `rci` and `webwise` follow papers, `tools` works by native tool calls. A new built-in
-agent is a package with its module and its texts, and a line in `registry.BUILT_IN`.
+agent is a package with its folder `prompts`, and a line in `registry.BUILT_IN`.
 """

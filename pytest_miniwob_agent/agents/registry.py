@@ -18,10 +18,10 @@ from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.core.text import nearest
 
 BUILT_IN = {
-    "reflective": "pytest_miniwob_agent.agents.reflective.agent:ReflectiveAgent",
-    "rci": "pytest_miniwob_agent.agents.rci.agent:RCIAgent",
-    "webwise": "pytest_miniwob_agent.agents.webwise.agent:WebWISEAgent",
-    "tools": "pytest_miniwob_agent.agents.tools.agent:ToolsAgent",
+    "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
+    "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
+    "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
+    "tools": "pytest_miniwob_agent.agents.tools:ToolsAgent",
 }
 """The agents of this package, by the names that `--miniwob-agent` takes: `package.module:Class`."""
 

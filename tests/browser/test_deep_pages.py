@@ -4,7 +4,7 @@ import pytest
 from own_pages import Pages, click, texts
 
 from pytest_miniwob_agent import Copy, Enter, Hover, Paste, Select, Wait
-from pytest_miniwob_agent.agents.rci.instructions import find
+from pytest_miniwob_agent.agents.rci import find
 from pytest_miniwob_agent.agents.webwise.page import read_objects
 from pytest_miniwob_agent.browsergym import Player
 

@@ -16,8 +16,8 @@ from pytest_miniwob_agent import (
     Press,
     run_episode,
 )
-from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
-from pytest_miniwob_agent.agents.tools.agent import ToolsAgent
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
+from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Acted, Completion
 from pytest_miniwob_agent.testing import FakePage, ScriptedLLM

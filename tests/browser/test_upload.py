@@ -4,7 +4,7 @@ import pytest
 from own_pages import Pages
 
 from pytest_miniwob_agent import Case, Limits, PageError, Upload, run_episode
-from pytest_miniwob_agent.agents.tools.agent import ToolsAgent
+from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.testing import ScriptedLLM

@@ -1,6 +1,178 @@
-"""The zero-shot agent with structured reflection (Li et al., 2023).
+"""The zero-shot agent with structured reflection (Li et al., 2023, sections 3 to 5).
 
-`agent` is the algorithm: run, play, act, reflect. `dialogue` is what the model is shown and asked,
-with the three planners, `memory` what is kept between trials, `screens` the ways to show a screen,
-and `replies` reads plans and suggestions.
+A trial plans all actions that the present screen allows in one call, takes them, and plans again on
+the next screen until nothing is left to do (4.3). After a failed trial the model names the earliest
+wrong action and suggests a better one, which the next trial has to take (5, algorithm 1).
+
+`dialogue` is what the model is shown and asked, with the three planners, how its replies are read,
+and what is kept between trials.
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_miniwob_agent.agents.prompts import Prompts
+from pytest_miniwob_agent.agents.reflective.dialogue import (
+    PLANNERS,
+    SCREENS,
+    Dialogue,
+    Memory,
+    Screen,
+    Trial,
+    parse_id,
+    parse_suggestion,
+)
+from pytest_miniwob_agent.agents.registry import check_choice, variant_name
+from pytest_miniwob_agent.core.actions import Action, NoVisibleEffect
+from pytest_miniwob_agent.core.errors import StepLimit
+from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
+from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
+from pytest_miniwob_agent.core.protocols import LLM, Environment
+
+
+class ReflectiveAgent:
+    """Staged planning and structured reflection.
+
+    Args:
+        prompts: a folder of texts that replace the built-in ones, file by file.
+        planning: `staged`, `iterative` (4.1: one call per action) or `plan-then-adapt` (4.2: a
+            rough plan of the whole, then one call per action).
+        memory: `structured`, `unconstrained` (7.2: wrong clicks keep their ids) or `plain` (7.1:
+            all suggestions are shown to planner and reflector, none is enforced).
+        actions: `paper` for the actions of the paper, `all` for every action of the package.
+        screen: `compact` as in the paper; `full` for everything that shows, where a plan may follow
+            thoughts and notes on past actions keep what was seen; `tree` likewise for roles, names
+            and states; `picture` for a picture with the
+            ids drawn on it; `both` for full text and picture.
+    """
+
+    answers_dialogs = False  # the paper's pages have none
+
+    def __init__(
+        self,
+        prompts: str | Path | None = None,
+        *,
+        planning: str = "staged",
+        memory: str = "structured",
+        actions: str = "paper",
+        screen: str = "compact",
+    ) -> None:
+        self.planner = PLANNERS[check_choice("planning", planning, tuple(PLANNERS))]
+        self.memory = check_choice("memory", memory, ("structured", "unconstrained", "plain"))
+        self.all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
+        self.style = SCREENS[check_choice("screen", screen, tuple(SCREENS))]
+        self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        self.name = variant_name(
+            "reflective",
+            screen != "compact" and f"{screen}-screen",
+            planning != "staged" and planning,
+            memory != "structured" and f"{memory}-memory",
+            self.all_actions and "all-actions",
+        )
+
+    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+        """Play and reflect until the page is solved or the trials are used up."""
+        _Solver(self, env, llm, note).run()
+
+
+class _Solver:
+    """One episode of the agent."""
+
+    def __init__(
+        self, agent: ReflectiveAgent, env: Environment, llm: LLM, note: Callable[[Note], None]
+    ) -> None:
+        self._agent = agent
+        self._env = env
+        self._note = note
+        self._memory = Memory(agent.memory)
+        self._dialogue = Dialogue(llm, agent.prompts, agent.style, agent.all_actions, self._memory)
+
+    def run(self) -> None:
+        start = self._env.reset(screen=self._agent.style.asked)
+        while True:
+            trial = Trial([self._see(start, 0)])
+            try:
+                self._play(trial)
+            except StepLimit as limit:
+                trial.ending, trial.detail = Ending.STEP_LIMIT, str(limit)
+            except Unreadable as error:
+                trial.ending, trial.detail = Ending.EXCEPTION, str(error)
+                trial.invalid = trial.invalid or str(error)
+            self._note(TrialEnded(trial.ending, trial.detail))
+            if trial.ending is Ending.CORRECT:
+                return
+            start = self._env.reset(screen=self._agent.style.asked)  # no trial left: LimitReached
+            self._reflect(trial)
+
+    def _play(self, trial: Trial) -> None:
+        """Repeat what the memory has, then plan and act until the trial has ended."""
+        for action in self._memory.prefix:
+            if self._act(trial, action):
+                return
+        if suggestion := self._memory.suggestion:
+            action = self._ground(trial, suggestion)
+            mistakes = self._memory.mistakes.get(len(trial.actions), ())
+            if action not in mistakes and self._act(trial, action):
+                return
+        while plan := self._agent.planner(self._dialogue, trial):
+            first = len(trial.actions)
+            for command in plan:
+                if isinstance(command, Unreadable):
+                    raise command
+                if self._act(trial, self._ground(trial, command)):
+                    return
+            *before, here = trial.screens[first:]
+            if here in before and not isinstance(trial.actions[-1], NoVisibleEffect):
+                # The stage led back to a screen of its own; those of earlier stages may come again.
+                trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
+                return
+
+    def _act(self, trial: Trial, action: Action) -> bool:
+        """Take an action; returns True if it ended the trial."""
+        transition = self._env.step(action)
+        trial.actions.append(action)
+        if transition.error:
+            trial.ending, trial.detail = Ending.EXCEPTION, transition.error
+        elif transition.done:
+            end = TrialEnded.judged(transition)
+            trial.ending, trial.detail = end.ending, end.detail
+        else:
+            trial.screens.append(self._see(transition.observation, len(trial.actions)))
+            return False
+        return True
+
+    def _reflect(self, trial: Trial) -> None:
+        """Ask for the earliest mistake and what to do instead, and remember it."""
+        prompt = self._dialogue.reflection(trial)
+        for _ in range(2):  # asked once more, as the next trial would otherwise be the same
+            reply = self._dialogue.ask(prompt, "reflect")
+            try:
+                step, command = parse_suggestion(reply, self._agent.all_actions, len(trial.screens))
+            except Unreadable as error:
+                prompt = self._dialogue.fill("reflect-again", prompt=prompt, problem=str(error))
+                continue
+            self._memory.correct(trial, step, command)
+            disabled = tuple(sorted(self._memory.disabled(step)))
+            self._note(Reflected(step, str(command.action or command.line), disabled))
+            return
+        self._note(Reflected(None, None))
+
+    def _see(self, observation: Observation, step: int) -> Screen:
+        return self._agent.style.see(self._env, observation, self._memory.disabled(step))
+
+    def _ground(self, trial: Trial, command: Command) -> Action:
+        """Return the action of a command; one that names no element costs a call."""
+        if command.action is not None:
+            return command.action
+        trial.invalid = command.line
+        screen = self._dialogue.screen(trial)
+        prompt = self._dialogue.fill("ground", screen=screen, action=command.line)
+        reply = self._dialogue.ask(prompt, "ground")
+        element = parse_id(reply)
+        if element is None:
+            raise Unreadable(f"no element for {command.line!r}: {quote(reply)}")
+        trial.invalid = ""
+        return command.on(element)

@@ -1,16 +1,286 @@
-"""What the reflective agent shows and asks the model in an episode, and its three planners."""
+"""What the reflective agent shows and asks the model in an episode, and how it reads replies."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
-from pytest_miniwob_agent.agents.reflective.memory import Memory, Trial
-from pytest_miniwob_agent.agents.reflective.replies import Plan, parse_plan
-from pytest_miniwob_agent.agents.reflective.screens import ScreenStyle
+from pytest_miniwob_agent.core.actions import Action, Click, elements_of
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
-from pytest_miniwob_agent.core.protocols import LLM
+from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.parsing import (
+    ANY_VERB,
+    ID,
+    VERB,
+    Command,
+    Unreadable,
+    id_of,
+    parse_action,
+    quote,
+    strip_marks,
+)
+from pytest_miniwob_agent.core.protocols import LLM, Environment, Visible
+from pytest_miniwob_agent.screen import render
+
+ZOOM = 3
+"""Magnification of pictures: models see a task's area of 160 x 210 pixels better so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A screen of a trial; equal to another one if the same text, focus and picture show."""
+
+    observation: Observation = field(compare=False)
+    text: str
+    focus: int | None
+    picture: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenStyle:
+    """One way to show screens.
+
+    `asked` is what the page is asked for (`Page.reset`). `prompts` names the files that replace
+    common prompts, `explained_by` those that explain the screen.
+    """
+
+    asked: str = "full"
+    text: bool = True
+    picture: bool = False
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    explained_by: tuple[str, ...] = ()
+
+    def see(self, env: Environment, observation: Observation, disabled: Collection[int]) -> Screen:
+        """Make a screen of the latest observation; its picture marks all ids but the disabled.
+
+        Raises:
+            UsageError: the page gives no pictures.
+        """
+        picture = None
+        if self.picture:
+            if not isinstance(env, Visible):
+                raise UsageError(f"{type(env).__name__} gives no pictures: it has no look()")
+            ids = [element.id for element in observation.elements if element.id is not None]
+            marks = [id_ for id_ in ids if id_ not in disabled]
+            picture = env.look(marks=marks, zoom=ZOOM, rulers=True).png
+        return Screen(observation, render(observation.elements), observation.focus, picture)
+
+    def show(
+        self, screen: Screen, disabled: Collection[int] = (), pictures: tuple[bytes, ...] = ()
+    ) -> Prompt:
+        """Show a screen without the ids that are disabled.
+
+        `pictures` are those that the prompt already has: an equal one is not sent again.
+        """
+        parts = [render(screen.observation.elements, disabled)] if self.text else []
+        if screen.picture is not None:
+            if screen.picture not in pictures:
+                pictures = (*pictures, screen.picture)
+            parts.append(f"[picture {pictures.index(screen.picture) + 1}]")
+        return Prompt("\n".join(parts), pictures=pictures)
+
+
+def _own(style: str, *names: str) -> dict[str, str]:
+    return {name: f"{style}-{name}" for name in names}
+
+
+_FULL = ScreenStyle(
+    prompts=_own("full", "plan", "summarise", "actions", "actions-all"),
+    explained_by=("full-screen",),
+)
+
+_PICTURE = ScreenStyle(
+    text=False,
+    picture=True,
+    prompts=_own("picture", "plan", "summarise", "ground", "actions", "actions-all", "reflect"),
+    explained_by=("picture-screen",),
+)
+
+SCREENS = {
+    "compact": ScreenStyle(asked="compact"),
+    "full": _FULL,
+    "tree": ScreenStyle(
+        "tree",
+        prompts={**_own("full", "plan", "summarise", "actions"), **_own("tree", "actions-all")},
+        explained_by=("tree-screen",),
+    ),
+    "picture": _PICTURE,
+    "both": replace(_FULL, picture=True, explained_by=("full-screen", "both-screen")),
+}
+"""The values of the parameter `screen`."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """The screens of a trial, the actions between them, and how it ended.
+
+    Action k was taken on `screens[k]`. `invalid` is a last line that could not be carried out.
+    """
+
+    screens: list[Screen]
+    actions: list[Action] = field(default_factory=list)
+    ending: Ending = Ending.INCOMPLETE
+    detail: str = ""
+    invalid: str = ""
+
+    @property
+    def goal(self) -> str:
+        """The goal in the page's words."""
+        return self.screens[0].observation.goal
+
+
+class Memory:
+    """What was learned in earlier trials: R and D of algorithm 1.
+
+    R is kept as its result: `prefix` are the actions to repeat, `suggestion` is the action after
+    them. `mistakes` is D: the wrong clicks of each step. Of the other kinds `unconstrained` leaves
+    wrong clicks their ids (7.2), `plain` keeps suggestions as `notes` and enforces none (7.1).
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.prefix: tuple[Action, ...] = ()
+        self.suggestion: Command | None = None
+        self.mistakes: dict[int, set[Click]] = {}
+        self.notes: list[str] = []
+
+    def correct(self, trial: Trial, step: int, suggestion: Command) -> None:
+        """Keep a suggestion for a step of a trial, and forget the mistakes of later steps."""
+        wrong = trial.actions[step] if step < len(trial.actions) else None
+        self.prefix = tuple(trial.actions[:step])
+        if self.kind == "plain":
+            instead = f" instead of {wrong}" if wrong else ""
+            self.notes.append(f"For action index={step}, you should {suggestion.line}{instead}.")
+            return
+        self.suggestion = suggestion
+        self.mistakes = {at: clicks for at, clicks in self.mistakes.items() if at <= step}
+        if isinstance(wrong, Click):
+            better = suggestion.action or suggestion.on(wrong.element)  # it may mean that one
+            if better == wrong or wrong.element not in elements_of(better):
+                self.mistakes.setdefault(step, set()).add(wrong)
+
+    def disabled(self, step: int) -> set[int]:
+        """Return the ids that the screen of a step must not show.
+
+        A wrong click at a place in an element leaves its other places allowed.
+        """
+        if self.kind == "unconstrained":
+            return set()
+        return {click.element for click in self.mistakes.get(step, ()) if click.at is None}
+
+
+_NOTHING = re.compile(
+    r"\W*+(?:(?:done|none|nothing|no (?:further |more )?(?:plan|actions?)\b.*)\W*)?", re.I | re.S
+)
+_PLAN = re.compile(r"^[ \t#*`]{0,20}plan[ \t]{0,20}:[ \t*`]*+", re.I | re.M)
+_LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
+
+_INDEX = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W", re.I)
+_QUOTED = re.compile(r'"[^"\n]*"|(?<!\w)\'[^\'\n]*\'(?!\w)|\u201c[^\u201d\n]*\u201d')
+_STORED = re.compile("\ue000(\\d+)\ue001")
+_WARNED_OF = re.compile(
+    r"(?:\b(?:instead of|rather than|avoid(?:ing)?|not|never|without)|n['\u2019]t)\b[^,;.:\n]*",
+    re.I,
+)
+_NEXT = re.compile(r"[;\n]|,?\s(?:and\s)?(?:then|afterwards|after that)\b|\.\s", re.I)
+
+Plan = list[Command | Unreadable]
+"""Commands, and behind them an error if the next line could not be read."""
+
+MAX_SENTENCE = 2_500
+"""Characters of a suggestion that are read: more than the longest text that can be typed."""
+
+MAX_WORDS = 40
+"""Words that are tried as an action."""
+
+
+def parse_plan(reply: str, all_actions: bool = False) -> Plan:
+    """Read the actions of a reply, one per line; prose between them is skipped.
+
+    They follow the last line that begins with `PLAN:`, if there is one. A line that begins like an
+    action but can't be read ends the plan, with the error in its place. Empty where the reply says
+    that nothing is left to do.
+
+    Raises:
+        Unreadable: there is no action.
+    """
+    verb = ANY_VERB if all_actions else VERB
+    reply = _PLAN.split(reply)[-1]
+    plan: Plan = []
+    for line in reply.splitlines():
+        if verb.match(strip_marks(line)):
+            try:
+                plan.append(parse_action(line, all_actions))
+            except Unreadable as error:
+                return [*plan, error]
+    if not plan and not _NOTHING.fullmatch(reply):
+        raise Unreadable(f"no action in the reply: {quote(reply)}")
+    return plan
+
+
+def parse_id(reply: str) -> int | None:
+    """Read the id in a reply, in the form `id=4` or as the only number in a few words."""
+    match = ID.search(reply) or _LONE_ID.fullmatch(reply.strip())
+    return id_of(match) if match else None
+
+
+def parse_suggestion(reply: str, all_actions: bool, screens: int) -> tuple[int, Command]:
+    """Read step and action of `For action index=A, you should B.`.
+
+    Of several suggestions the last is meant, of several actions in one the first. Actions that a
+    sentence warns of are skipped: those after words such as `instead of` and `not`.
+
+    Raises:
+        Unreadable: no action is suggested, or one for a step beyond the number of screens.
+    """
+    verb = ANY_VERB if all_actions else VERB
+    _, *pieces = _INDEX.split(reply)
+    parts = list(zip(pieces[::2], pieces[1::2], strict=True))  # a number and what follows it
+    advice = [part for part in parts if re.search(r"\bshould\b", part[1], re.I)]
+    for number, sentence in reversed(advice or parts):
+        for actions in _clauses(sentence[:MAX_SENTENCE], verb):
+            commands = list(filter(None, (_parse_start(text, all_actions) for text in actions)))
+            if not commands:
+                continue
+            if (step := int(number[:100])) >= screens:
+                raise Unreadable(f"there is no screen for an action {step} among those above")
+            whole = (command for command in commands if command.action is not None)
+            return step, next(whole, commands[0])  # preferably one that names its element
+    raise Unreadable(f"no suggestion in the reply: {quote(reply)}")
+
+
+def _clauses(sentence: str, verb: re.Pattern[str]) -> Iterator[list[str]]:
+    """Yield for each clause its texts from the verb of an action to the end of the clause.
+
+    Texts in quotes are put aside meanwhile: what is typed may contain `then` or `not`.
+    """
+    stored = _QUOTED.findall(sentence)
+    numbers = iter(range(len(stored)))
+    plain = _QUOTED.sub(
+        lambda _: f"\ue000{next(numbers)}\ue001", re.sub("[\ue000\ue001]", "\ufffd", sentence)
+    )
+    plain = _WARNED_OF.sub(" ", plain)
+    for clause in _NEXT.split(plain):
+        yield [
+            _STORED.sub(lambda match: stored[int(match[1])], clause[found.start() :])
+            for found in verb.finditer(clause)
+        ]
+
+
+def _parse_start(text: str, all_actions: bool) -> Command | None:
+    """Parse the longest beginning of a text that is an action: reasons may stand behind it."""
+    words = text.split(" ")[:MAX_WORDS]
+    for end in range(len(words), 0, -1):
+        try:
+            command = parse_action(" ".join(words[:end]), all_actions)
+        except Unreadable:
+            continue
+        return command if command.action is not None or end > 1 else None  # not a bare `click`
+    return None
+
 
 TRAJECTORY_LIMIT = 16_000
 """Characters of a trajectory; a longer one shows its first and last screen, and all actions."""

@@ -1,11 +1,11 @@
-"""Programs that a model wrote, interpreted: a small part of Python, and nothing beyond it.
+"""Scripts that a model wrote, interpreted: a small part of Python, and nothing beyond it.
 
-A program is read with `ast`, checked as a whole, and walked; it is never compiled or handed to
+A script is read with `ast`, checked as a whole, and walked; it is never compiled or handed to
 `exec`. It can call the functions that it is given and a few of Python's (`language`). It has no
 attributes, imports, definitions, exceptions or sets, whose order would differ between processes.
 Values are plain data, so that no operator runs foreign code.
 
-Everything that a program does costs units of work, which are paid before it is done: one for each
+Everything that a script does costs units of work, which are paid before it is done: one for each
 node, and for each character or entry that an operation reads or makes. One number thus bounds time
 and memory, and is the same on every machine. Error messages go into prompts, so they are our own,
 the same under every version of Python.
@@ -34,7 +34,7 @@ from pytest_miniwob_agent.agents.webwise.language import (
 )
 
 MAX_SOURCE = 10_000
-"""Characters of a program."""
+"""Characters of a script."""
 
 MAX_WORK = 250_000
 """Units of work of one run."""
@@ -51,8 +51,8 @@ _NODES = (
 )  # fmt: skip
 
 
-class ProgramError(Exception):
-    """The program is not in the language, failed, or asked for too much.
+class ScriptError(Exception):
+    """The script is not in the language, failed, or asked for too much.
 
     A function that a program is given may raise it too.
     """
@@ -61,48 +61,48 @@ class ProgramError(Exception):
 def interpret(
     source: str, functions: Mapping[str, Callable[..., Any]], *, work: int = MAX_WORK
 ) -> dict[str, Any]:
-    """Run a program and return the values of its variables at the end.
+    """Run a script and return the values of its variables at the end.
 
-    Other exceptions of the functions than `ProgramError` pass through.
+    Other exceptions of the functions than `ScriptError` pass through.
 
     Raises:
-        ProgramError: anything that is wrong with the program.
+        ScriptError: anything that is wrong with the script.
     """
     run = _Run(functions, work)
     statements = _parse(source)
     try:
         run.block(statements)
-    except ProgramError as error:
-        raise ProgramError(f"line {run.line}: {error}") from None
+    except ScriptError as error:
+        raise ScriptError(f"line {run.line}: {error}") from None
     except _Jump:
-        raise ProgramError(f"line {run.line}: break and continue belong in a loop") from None
+        raise ScriptError(f"line {run.line}: break and continue belong in a loop") from None
     return run.variables
 
 
 def _parse(source: str) -> list[ast.stmt]:
-    """Read a program of which all statements and expressions are in the language."""
+    """Read a script of which all statements and expressions are in the language."""
     if len(source) > MAX_SOURCE:
-        raise ProgramError(f"the program has {len(source)} characters; {MAX_SOURCE} are allowed")
+        raise ScriptError(f"the program has {len(source)} characters; {MAX_SOURCE} are allowed")
     try:
         with warnings.catch_warnings():  # of escapes that Python is going to refuse, and the like
             warnings.simplefilter("ignore")
             tree = ast.parse(source, feature_version=(3, 11))  # the same under all versions
     except (MemoryError, RecursionError):
-        raise ProgramError("the program is nested too deep") from None
+        raise ScriptError("the program is nested too deep") from None
     except (SyntaxError, ValueError, OverflowError):
-        raise ProgramError("this is no valid Python") from None
+        raise ScriptError("this is no valid Python") from None
     waiting: list[tuple[ast.AST, int, int]] = [(tree, 0, 1)]
     while waiting:
         node, depth, line = waiting.pop()
         line = getattr(node, "lineno", line)
         if depth > MAX_NESTING:
-            raise ProgramError("the program is nested too deep")
+            raise ScriptError("the program is nested too deep")
         if not isinstance(node, _NODES):
-            raise ProgramError(f"line {line}: {type(node).__name__} can't be used here")
+            raise ScriptError(f"line {line}: {type(node).__name__} can't be used here")
         if isinstance(node, ast.FormattedValue):
             parts = [getattr(inner, "value", inner) for inner in ast.walk(node.value)]
             if any(isinstance(part, str | ast.JoinedStr) for part in parts):
-                raise ProgramError("this is no valid Python")  # in some versions, by its quotes
+                raise ScriptError("this is no valid Python")  # in some versions, by its quotes
         depth += 1 + len(getattr(node, "generators", ()))
         children = list(ast.iter_child_nodes(node))
         waiting += [(child, depth, line) for child in reversed(children)]
@@ -114,7 +114,7 @@ class _Jump(Exception):
 
 
 class _Run:
-    """One run of a program."""
+    """One run of a script."""
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]], work: int) -> None:
         self.variables: dict[str, Any] = {}
@@ -127,7 +127,7 @@ class _Run:
         self._left -= units
         if self._left < 0:
             self._left = 0
-            raise ProgramError("the program does too much: too many steps, or too large values")
+            raise ScriptError("the program does too much: too many steps, or too large values")
 
     def _read(self, *values: Any) -> int:
         """Charge for reading values to their last entry; returns the cost."""
@@ -136,9 +136,9 @@ class _Run:
         while waiting:
             value, depth = waiting.pop()
             if type(value) not in SCALARS + ITERABLES:
-                raise ProgramError(f"a value of the type {type(value).__name__} can't be used here")
+                raise ScriptError(f"a value of the type {type(value).__name__} can't be used here")
             if depth > MAX_NESTING:
-                raise ProgramError("a list is nested too deep")
+                raise ScriptError("a list is nested too deep")
             self._charge(1 + (len(value) if type(value) in ITERABLES else 0))
             if type(value) in (list, tuple, dict):
                 inner = (*value, *value.values()) if type(value) is dict else value
@@ -150,14 +150,14 @@ class _Run:
         try:
             result = operation(*args, **kwargs)
         except ZeroDivisionError:
-            raise ProgramError("this divides by zero") from None
+            raise ScriptError("this divides by zero") from None
         except LookupError:
-            raise ProgramError("there is no such entry") from None
+            raise ScriptError("there is no such entry") from None
         except (ArithmeticError, TypeError, ValueError, RecursionError):
             given = " and ".join(type(value).__name__ for value in (*args, *kwargs.values()))
-            raise ProgramError(f"this can't be done with {given or 'nothing'}") from None
+            raise ScriptError(f"this can't be done with {given or 'nothing'}") from None
         if type(result) is complex or (type(result) is int and result.bit_length() > MAX_BITS):
-            raise ProgramError("the number is too big, or not a real one")
+            raise ScriptError("the number is too big, or not a real one")
         return result
 
     def block(self, statements: list[ast.stmt]) -> None:
@@ -214,13 +214,13 @@ class _Run:
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
                 values = self._entries(value)
                 if len(values) != len(targets):
-                    raise ProgramError(f"{len(targets)} values were expected, not {len(values)}")
+                    raise ScriptError(f"{len(targets)} values were expected, not {len(values)}")
                 for inner, entry in zip(targets, values, strict=True):
                     self._assign(inner, entry)
             case ast.Subscript(value=holder, slice=index):
                 self._set(self._value(holder), self._index(index), value)
             case _:
-                raise ProgramError("this can't be given a value")
+                raise ScriptError("this can't be given a value")
 
     def _value(self, node: ast.expr) -> Any:
         self.line = node.lineno
@@ -229,11 +229,11 @@ class _Run:
             case ast.Constant(value=value) if type(value) in SCALARS:
                 self._charge(len(value) if isinstance(value, str) else 0)
                 if isinstance(value, int) and value.bit_length() > MAX_BITS:
-                    raise ProgramError("the number is too big")
+                    raise ScriptError("the number is too big")
                 return value
             case ast.Name(id=name):
                 if name not in self.variables:
-                    raise ProgramError(f"the name {name!r} has no value")
+                    raise ScriptError(f"the name {name!r} has no value")
                 return self.variables[name]
             case ast.Call():
                 return self._call(node)
@@ -268,7 +268,7 @@ class _Run:
                 return self._value(body if self._value(test) else orelse)
             case ast.Subscript(value=holder, slice=index):
                 return self._entry(self._value(holder), self._index(index))
-        raise ProgramError(f"{type(node).__name__} can't be used here")
+        raise ScriptError(f"{type(node).__name__} can't be used here")
 
     def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Any]:
         outside = dict(self.variables)
@@ -293,7 +293,7 @@ class _Run:
             if not isinstance(op, ast.Is | ast.IsNot):
                 self._read(left, right)
             elif not any(side is None or type(side) is bool for side in (left, right)):
-                raise ProgramError("'is' can only ask for None, True or False; use == instead")
+                raise ScriptError("'is' can only ask for None, True or False; use == instead")
             if not self._apply(OPERATORS[type(op)], left, right):
                 return False
             left = right
@@ -305,7 +305,7 @@ class _Run:
         match op:
             case ast.Pow() if isinstance(left, int) and isinstance(right, int) and abs(left) > 1:
                 if abs(right) * (abs(left).bit_length() - 1) > MAX_BITS:
-                    raise ProgramError("the number is too big")
+                    raise ScriptError("the number is too big")
             case ast.Mult() if not numbers:
                 times = next((side for side in (left, right) if type(side) is int), 0)
                 self._charge(max(0, times) * self._read(left, right))
@@ -313,7 +313,7 @@ class _Run:
                 sides = [side for side in (left, right) if isinstance(side, ITERABLES)]
                 self._charge(sum(map(len, sides)))
             case ast.Mod() if not numbers:  # '%999999999d' % 1
-                raise ProgramError(f"{type(left).__name__} can't be formatted with %")
+                raise ScriptError(f"{type(left).__name__} can't be formatted with %")
         operation = OPERATORS[type(op)]
         if in_place:
             operation = {ast.Add: operator.iadd, ast.Mult: operator.imul}.get(type(op), operation)
@@ -335,7 +335,7 @@ class _Run:
 
     def _set(self, holder: Any, at: Any, value: Any) -> None:
         if isinstance(at, slice):
-            raise ProgramError("this can't be given a value")
+            raise ScriptError("this can't be given a value")
         self._read(at)
         self._apply(operator.setitem, holder, at, value)
 
@@ -348,14 +348,14 @@ class _Run:
         if isinstance(called, ast.Attribute):
             method = METHODS.get(type(args[0]), {}).get(called.attr)
             if method is None:
-                raise ProgramError(f"{type(args[0]).__name__} has no method .{called.attr}()")
+                raise ScriptError(f"{type(args[0]).__name__} has no method .{called.attr}()")
             return self._call_python(called.attr, method, args, kwargs)
         if not isinstance(called, ast.Name):
-            raise ProgramError("only a function can be called by its name")
+            raise ScriptError("only a function can be called by its name")
         if called.id in self._functions:
             return self._call_given(called.id, args, kwargs)
         if called.id not in BUILT_IN:
-            raise ProgramError(f"there is no function {called.id}()")
+            raise ScriptError(f"there is no function {called.id}()")
         return self._call_python(called.id, BUILT_IN[called.id], args, kwargs)
 
     def _call_python(
@@ -379,7 +379,7 @@ class _Run:
         try:
             inspect.signature(function).bind(*args, **kwargs)
         except TypeError:
-            raise ProgramError(f"{name}() takes other arguments") from None
+            raise ScriptError(f"{name}() takes other arguments") from None
         result = function(*args, **kwargs)
         self._read(result)
         return result

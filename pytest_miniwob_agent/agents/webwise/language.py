@@ -1,4 +1,4 @@
-"""The language of programs: the values, operators, functions and methods that it has of Python."""
+"""The language of scripts: the values, operators, functions and methods that it has of Python."""
 
 from __future__ import annotations
 
@@ -91,4 +91,4 @@ BUILT_IN: Mapping[str, Callable[..., Any]] = {
     "tuple": lambda values=(), /: tuple(entries(values)),
     "zip": lambda *several: list(zip(*map(entries, several), strict=False)),
 }  # fmt: skip
-"""Functions of Python that every program has; `print` shows nothing."""
+"""Functions of Python that every script has; `print` shows nothing."""

@@ -1,4 +1,4 @@
-"""The page as programs see it, its objects, and as they use it, the paper's functions (4.2, 4.3).
+"""The page as scripts see it, its objects, and as they use it, the paper's functions (4.2, 4.3).
 
 An object is an element whose tag or class is in a list (`getSummary`, appendix B.2), read from the
 visible page as HTML. Other elements, such as bold type or a heading, give their text to the object
@@ -16,7 +16,7 @@ from typing import Any
 
 from lxml import html
 
-from pytest_miniwob_agent.agents.webwise.interpreter import ProgramError
+from pytest_miniwob_agent.agents.webwise.interpreter import ScriptError
 from pytest_miniwob_agent.core.actions import Action, Choose, Click, Hold, Press, Release, Type
 from pytest_miniwob_agent.core.protocols import Environment
 from pytest_miniwob_agent.screen import legal
@@ -47,7 +47,7 @@ _PARTS: Mapping[str, tuple[str, Sequence[str]]] = {
 """Fields with several parts: how they are typed, and the forms in which they may be given."""
 
 ASKED_FOR = (Click, Choose, Type)
-"""The actions that programs ask for; others help, such as clearing a field."""
+"""The actions that scripts ask for; others help, such as clearing a field."""
 
 _INLINE = frozenset({"a", "span", "tspan", "tt"})
 """Tags of objects that can stand within a text; their text is part of it."""
@@ -82,16 +82,16 @@ class Object:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What a program may call it: its tag, also without the type of an input, or a class."""
+        """What a script may call it: its tag, also without the type of an input, or a class."""
         return (self.tag, self.tag.partition("_")[0], *self.classes.split())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The texts by which a program may find it."""
+        """The texts by which a script may find it."""
         return tuple(filter(None, (self.text, self.dom_id, self.placeholder, self.value)))
 
     def to_data(self) -> dict[str, str | bool]:
-        """Return the object as programs see it, with empty texts for missing attributes."""
+        """Return the object as scripts see it, with empty texts for missing attributes."""
         return {
             "tag": self.tag,
             "text": self.text,
@@ -238,13 +238,13 @@ def _pieces(element: html.HtmlElement, through: frozenset[str]) -> Iterator[str]
 
 
 class PageJudged(Exception):
-    """The page has judged, in the transition given: the rest of the program is not run."""
+    """The page has judged, in the transition given: the rest of the script is not run."""
 
 
-class ProgramPage:
-    """The page and the functions of programs. `str(page)` lists its objects, one per line.
+class ScriptPage:
+    """The page and the functions of scripts. `str(page)` lists its objects, one per line.
 
-    The functions raise `ProgramError` where they can't do what is asked, and `PageJudged` after
+    The functions raise `ScriptError` where they can't do what is asked, and `PageJudged` after
     the action that made the page judge. With `whole`, every visible element is an object.
     """
 
@@ -256,7 +256,7 @@ class ProgramPage:
         self._flags: dict[int | None, str] = {}
         self._objects = read_objects(env.html(), whole=whole)
         self.actions = 0
-        """Actions that programs asked for so far."""
+        """Actions that scripts asked for so far."""
         self.functions: Mapping[str, Callable[..., Any]] = {
             "click": self._click,
             "enter_text": self._enter_text,
@@ -271,23 +271,23 @@ class ProgramPage:
         """Click the nth of the objects of a tag or class with a text or id; choose an option."""
         kind, name = _argument("click", kind), _argument("click", name)
         if type(nth) is not int or nth < 1:
-            raise ProgramError("nth is a number from 1 up")
+            raise ScriptError("nth is a number from 1 up")
         found = find_objects(self._objects, kind, name)
         called = kind + (f" {name!r}" if name else "")
         if not found:
-            raise ProgramError(f"there is no {called} among the objects")
+            raise ScriptError(f"there is no {called} among the objects")
         if nth > len(found):
-            raise ProgramError(f"there are only {len(found)} objects that fit {called}")
+            raise ScriptError(f"there are only {len(found)} objects that fit {called}")
         clicked = found[nth - 1]
         if clicked.ref is None:
-            raise ProgramError(f"{called} can't be clicked")
+            raise ScriptError(f"{called} can't be clicked")
         if clicked.list_ref is not None:
             self._act(Choose(clicked.text, clicked.list_ref), called)
         elif clicked.among_others:  # without CTRL a click deselects the other options
             self._act(Hold("CTRL"))
             try:
                 self._act(Click(clicked.ref), called)
-            except ProgramError:
+            except ScriptError:
                 self._act(Release("CTRL"))
                 raise
             self._act(Release("CTRL"))
@@ -300,7 +300,7 @@ class ProgramPage:
         """Type into the object that was clicked last, in place of the value that it had then."""
         text = _argument("enter_text", text)
         if self._clicked is None:
-            raise ProgramError("nothing was clicked that the text could be typed into")
+            raise ScriptError("nothing was clicked that the text could be typed into")
         tag, ref = self._clicked.tag, self._clicked.ref
         if self._just_clicked and tag in _PARTS:  # the click was on any of its parts
             self._act(Press("ARROWLEFT", 3))
@@ -317,12 +317,12 @@ class ProgramPage:
         """Check that an object has the text; actions scroll to their objects by themselves."""
         text = _argument("scroll", text)
         if not any(text.casefold() in obj.text.casefold() for obj in self._objects):
-            raise ProgramError(f"there is no text {text!r} among the objects")
+            raise ScriptError(f"there is no text {text!r} among the objects")
 
     def _act(self, action: Action, called: str = "") -> None:
         transition = self._env.step(action)
-        if transition.error:  # which names elements by ids that programs do not see
-            raise ProgramError(f"{called} can't be clicked" if called else transition.error)
+        if transition.error:  # which names elements by ids that scripts do not see
+            raise ScriptError(f"{called} can't be clicked" if called else transition.error)
         self.actions += isinstance(action, ASKED_FOR)
         if transition.done:
             raise PageJudged(transition)
@@ -342,4 +342,4 @@ def _argument(function: str, value: Any) -> str:
     """Return an argument of a function as a text; an integer may stand for its digits."""
     if type(value) in (str, int):
         return str(value)
-    raise ProgramError(f"{function}() takes texts")
+    raise ScriptError(f"{function}() takes texts")

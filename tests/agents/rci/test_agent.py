@@ -6,7 +6,7 @@ import pytest
 import scripted
 from scripted import actions, ending, prompts
 
-from pytest_miniwob_agent.agents.rci.agent import PAGE_LIMIT, RCIAgent
+from pytest_miniwob_agent.agents.rci import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click

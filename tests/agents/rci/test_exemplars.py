@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import scripted
 
-from pytest_miniwob_agent.agents.rci import agent as rci
-from pytest_miniwob_agent.agents.rci.agent import RCIAgent
+from pytest_miniwob_agent.agents import rci
+from pytest_miniwob_agent.agents.rci import RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.core.case import Case

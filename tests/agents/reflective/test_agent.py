@@ -6,7 +6,7 @@ import pytest
 import scripted
 from scripted import actions, advice, button, menu, prompts, reflections
 
-from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.testing import FakePage

@@ -8,7 +8,7 @@ import scripted
 from drawn import opened
 from scripted import advice
 
-from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Element

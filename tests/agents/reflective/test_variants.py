@@ -4,7 +4,7 @@ import pytest
 import scripted
 from scripted import actions, advice, button, menu, prompts, reflections
 
-from pytest_miniwob_agent.agents.reflective.agent import ReflectiveAgent
+from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element

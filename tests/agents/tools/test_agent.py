@@ -16,7 +16,7 @@ from pytest_miniwob_agent import (
     TrialEnded,
 )
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.agents.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
+from pytest_miniwob_agent.agents.tools import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
 from pytest_miniwob_agent.models.apis import CHAT, completion_of
 from pytest_miniwob_agent.testing import FakePage
 

@@ -1,4 +1,4 @@
-"""Programs of a model are interpreted within bounds, and nothing but ProgramError comes of them."""
+"""Programs of a model are interpreted within bounds, and nothing but ScriptError comes of them."""
 
 import warnings
 from textwrap import indent
@@ -11,7 +11,7 @@ from pytest_miniwob_agent.agents.webwise.interpreter import (
     CALL_WORK,
     MAX_SOURCE,
     MAX_WORK,
-    ProgramError,
+    ScriptError,
     interpret,
 )
 from pytest_miniwob_agent.agents.webwise.language import MAX_NESTING
@@ -22,7 +22,7 @@ def run(source, **functions):
 
 
 def refuse(source, work=MAX_WORK, **functions):
-    with pytest.raises(ProgramError) as caught:
+    with pytest.raises(ScriptError) as caught:
         interpret(source, functions, work=work)
     return str(caught.value)
 
@@ -79,7 +79,7 @@ class TestLanguage:
 
     def test_an_error_of_a_function_gets_its_line_and_others_pass_through(self):
         def click(error):
-            raise {"ours": ProgramError("there is no Save"), "other": KeyboardInterrupt()}[error]
+            raise {"ours": ScriptError("there is no Save"), "other": KeyboardInterrupt()}[error]
 
         assert refuse("x = 1\nclick('ours')", click=click) == "line 2: there is no Save"
         assert refuse("click(1, 2)", click=click) == "line 1: click() takes other arguments"
@@ -166,7 +166,7 @@ class TestBounds:
 
     def test_work_is_counted_and_not_timed(self):
         rounds = []
-        with pytest.raises(ProgramError):
+        with pytest.raises(ScriptError):
             interpret("while 1: tick()", {"tick": lambda: rounds.append(1)}, work=CALL_WORK * 100)
         assert 90 <= len(rounds) <= 100
 
@@ -194,7 +194,7 @@ def outcome(source):
 
     try:
         names = interpret(source, {"click": click, "objects": lambda: [{"tag": "a"}]}, work=20_000)
-    except ProgramError as error:
+    except ScriptError as error:
         return str(error)
     assert len(calls) <= 20_000 / CALL_WORK
     return names
@@ -281,7 +281,7 @@ def compare_with_python(source):
 
 
 class TestAnyProgram:
-    """Generated programs end within their bounds, or with a `ProgramError`."""
+    """Generated programs end within their bounds, or with a `ScriptError`."""
 
     @settings(max_examples=10, deadline=None)
     @given(PROGRAMS)
