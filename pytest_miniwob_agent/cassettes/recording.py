@@ -42,7 +42,6 @@ class Record(StrEnum):
     """The modes of recording (`--miniwob-record`)."""
 
     NONE = "none"
-    ONCE = "once"
     NEW_EPISODES = "new_episodes"
     ALL = "all"
     DEFER = "defer"
@@ -95,22 +94,19 @@ class Recording:
         self._episode_ended = False
         self._done_in_run = run and run / "recorded" / self._files.id
         self._lock: BaseFileLock | None = None
-        if state is not None and self._may_write(mode):
+        if state is not None and mode is not Record.NONE:
             self._lock = self._files.lock(on_wait)
         try:
             self._existed = self.path.exists()
             if mode is Record.ALL and self._done_in_run is not None and self._done_in_run.exists():
                 mode = Record.NEW_EPISODES  # another test of this run has paid for the item
             self.mode = mode
-            self.writes = self._may_write(mode)
+            self.writes = mode is not Record.NONE
             self.live = self.writes and mode is not Record.DEFER
             self.tape = self._load()
         except BaseException:
             self.close()
             raise
-
-    def _may_write(self, mode: Record) -> bool:
-        return mode is not Record.NONE and not (mode is Record.ONCE and self.path.exists())
 
     def _load(self) -> Tape:
         """Return the calls to replay: those of an unfinished recording, then the cassette's."""

@@ -131,11 +131,11 @@ class Settings:
     )
     record: str = option(
         "what to do at a model call: none = replay only, a call that is not recorded is an error; "
-        "once = record items that have no cassette; new_episodes = replay what is recorded, record "
-        "the rest, and put unused calls aside; all = record everything anew; defer = replay, and "
-        f"write calls without a completion to {PENDING} as a batch file (see --miniwob-answers)",
+        "new_episodes = replay what is recorded, record the rest, and put unused calls aside; "
+        "all = record everything anew; defer = replay, and write calls without a completion to "
+        f"{PENDING} as a batch file (see --miniwob-answers)",
         default="none",
-        choices=("none", "once", "new_episodes", "all", "defer"),
+        choices=("none", "new_episodes", "all", "defer"),
         whole_run=True,
         group="Recording",
     )

@@ -167,14 +167,6 @@ class TestRecord:
         unused = unused_of(recorded)
         assert prompts_in(unused) == ["two\nlines", "three", "one"]
 
-    def test_once_records_only_items_without_a_cassette(self, tmp_path, chat_server):
-        play(tmp_path, "once", "one", url=chat_server.url)
-        _, llm = model(tmp_path, "once", chat_server.url)
-        assert llm.complete("one", "plan").text == "DONE"
-        with pytest.raises(Drift, match="does not hold call 2"):
-            llm.complete("two", "plan")
-        assert len(chat_server.requests) == 1
-
     def test_defer_replays_and_raises_the_request_that_waits(self, tmp_path, recorded):
         _, llm = model(tmp_path, "defer")
         llm.complete("one", "plan")
@@ -274,11 +266,11 @@ class TestInterruptedRecording:
         with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
             play(tmp_path, "none", "one", url=chat_server.url)
         assert chat_server.requests == []
-        _, llm = model(tmp_path, "once", chat_server.url)
+        _, llm = model(tmp_path, "new_episodes", chat_server.url)
         llm.complete("one", "plan")
         with pytest.raises(CassetteError, match=r"unfinished recording is in .*1\.partial\.yaml"):
             play(tmp_path, "none", "one")
-        assert play(tmp_path, "once", "one", url=chat_server.url) == ["DONE"]
+        assert play(tmp_path, "new_episodes", "one", url=chat_server.url) == ["DONE"]
         assert len(chat_server.requests) == 1
 
 
@@ -322,16 +314,14 @@ class TestUnusedCalls:
         with pytest.raises(Drift, match="the model or its parameters: temperature 1, now 0"):
             play(tmp_path, "none", "one")
 
-    def test_all_neither_takes_nor_loses_them_and_once_takes_them(
-        self, tmp_path, recorded, unused, chat_server
-    ):
+    def test_all_neither_takes_nor_loses_them(self, tmp_path, recorded, unused, chat_server):
         before = unused.read_bytes()
         chat_server.reply = lambda prompt: "anew"
         assert play(tmp_path, "all", "one", url=chat_server.url) == ["anew"]
         assert [call.completion.text for call in read_cassette(recorded)] == ["anew"]
         assert unused.read_bytes() == before
         recorded.unlink()
-        assert play(tmp_path, "once", "one", url=chat_server.url) == ["answer to one"]
+        assert play(tmp_path, "new_episodes", "one", url=chat_server.url) == ["answer to one"]
         assert len(chat_server.requests) == 1
 
 

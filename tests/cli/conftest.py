@@ -37,7 +37,10 @@ def recorded(project, chat_server, recordings):
         return project
     chat_server.reply = click_quit_first
     project.runpytest(
-        "-k", "click-menu-2/1", "--miniwob-record=once", f"--miniwob-base-url={chat_server.url}"
+        "-k",
+        "click-menu-2/1",
+        "--miniwob-record=new_episodes",
+        f"--miniwob-base-url={chat_server.url}",
     ).assert_outcomes(passed=1, deselected=11)
     shutil.copytree(cassettes, template)
     return project

@@ -98,7 +98,7 @@ def chatting(project, chat_server):
     project.makeconftest(FAKE_PAGE + CHATTING)
     click_save(chat_server)
     url = f"--miniwob-base-url={chat_server.url}"
-    project.runpytest("-k", "click-menu-2/1", "--miniwob-record=once", url).assert_outcomes(
+    project.runpytest("-k", "click-menu-2/1", "--miniwob-record=new_episodes", url).assert_outcomes(
         passed=1, deselected=11
     )
     return project

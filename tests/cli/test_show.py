@@ -48,7 +48,7 @@ def test_the_command_of_a_failure_shows_the_item(project, chat_server, call):
     """With the agent, cassettes and limits of the run, in the folder in which it ran."""
     chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
     result = project.runpytest(
-        "-n1", "-k", "click-tab/1", "--miniwob-record=once",
+        "-n1", "-k", "click-tab/1", "--miniwob-record=new_episodes",
         f"--miniwob-base-url={chat_server.url}",
         "--miniwob-model=other model", '--miniwob-agent-params={"memory": "plain"}',
         "--miniwob-cassettes=my cassettes", "--miniwob-trials=2", "--miniwob-report=my report",

@@ -91,7 +91,7 @@ def test_what_was_recorded_replays_without_a_key_to_equal_results(agent, gateway
     output = run(
         project,
         agent,
-        "--miniwob-record=once",
+        "--miniwob-record=new_episodes",
         f"--miniwob-base-url={gateway.url}",
         "--miniwob-results=recorded/results.jsonl",
         "--miniwob-report=recorded/report",

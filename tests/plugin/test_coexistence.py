@@ -211,7 +211,7 @@ def test_mocks_of_the_clients_http_library_do_not_take_the_recordings_calls(proj
         path.unlink()
     project.makepyfile(MOCKED)
     server = f"--miniwob-base-url={chat_server.url}"
-    for record, args in (("once", [server]), ("all", [server, "-n1"]), ("none", [])):
+    for record, args in (("new_episodes", [server]), ("all", [server, "-n1"]), ("none", [])):
         result = project.runpytest_subprocess(f"--miniwob-record={record}", *args)
         result.assert_outcomes(passed=4)
         assert len(chat_server.requests) == (0 if record == "none" else 9)

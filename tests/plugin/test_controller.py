@@ -137,7 +137,7 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
 """
     result = run.in_subprocess(
         lines,
-        "--miniwob-record=once",
+        "--miniwob-record=new_episodes",
         f"--miniwob-base-url={chat_server.url}",
         "--miniwob-results=results.jsonl",
     )
@@ -223,7 +223,7 @@ def recording(project, chat_server, tmp_path, monkeypatch):
         def start(self, *args):
             self.process = project.popen(
                 [
-                    sys.executable, "-m", "pytest", "-n2", "--miniwob-record=once",
+                    sys.executable, "-m", "pytest", "-n2", "--miniwob-record=new_episodes",
                     f"--miniwob-base-url={chat_server.url}", *args,
                 ],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -97,7 +97,7 @@ def test_prices_are_found_by_model():
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("record", "onc", "'onc' is not one of none, once, new_episodes, all, defer (did you mean"),
+        ("record", "al", "'al' is not one of none, new_episodes, all, defer (did you mean"),
         ("seeds", "1000-", "seeds '1000-': '1000-' is not a number or range"),
         ("prices", "m 1", "'m 1' is not a price"),
         ("trials", "none", "'none' must be a positive integer"),

@@ -150,7 +150,9 @@ class TestOutcomes:
         )
         chat_server.reply = lambda prompt: "click 3"
         server = f"--miniwob-base-url={chat_server.url}"
-        recorded = project.runpytest("-k", "click-menu-2/1", "--miniwob-record=once", server)
+        recorded = project.runpytest(
+            "-k", "click-menu-2/1", "--miniwob-record=new_episodes", server
+        )
         for result in (recorded, project.runpytest("-k", "click-menu-2/1")):
             result.assert_outcomes(failed=1)
             result.stdout.fnmatch_lines(

@@ -24,7 +24,7 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(
     monkeypatch.chdir(mine)
     chat_server.reply = solve_menu
     options = (
-        "--miniwob-prompts ../prompts --miniwob-model=m --miniwob-record=once -n1 "
+        "--miniwob-prompts ../prompts --miniwob-model=m --miniwob-record=new_episodes -n1 "
         f"-k click-menu-2/1 --miniwob-base-url={chat_server.url}"
     )
     result = project.runpytest(*options.split())

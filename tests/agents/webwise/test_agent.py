@@ -352,7 +352,7 @@ class TestSaving:
         result = project.runpytest(
             "--miniwob-agent=webwise",
             '--miniwob-agent-params={"save_examples": "pool.jsonl"}',
-            "--miniwob-record=once",
+            "--miniwob-record=new_episodes",
             f"--miniwob-base-url={chat_server.url}",
             "-kclick-menu-2",
         )
