@@ -65,7 +65,7 @@ def loaded_modules():
 
     Pytester unloads what an inner run imports first, and loading it again takes longer than a run.
     """
-    lazy = ("httpcore2", "openai.resources.chat.completions.completions", "scipy.stats")
+    lazy = ("httpcore2", "openai.resources.chat.completions.completions")
     ours = pkgutil.walk_packages(pytest_miniwob_agent.__path__, "pytest_miniwob_agent.")
     for name in (*lazy, *(module.name for module in ours if not module.name.endswith("__main__"))):
         importlib.import_module(name)

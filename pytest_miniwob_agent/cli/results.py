@@ -16,14 +16,19 @@ from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, nearest
 from pytest_miniwob_agent.models.budget import parse_prices
-from pytest_miniwob_agent.report.plot import draw
+from pytest_miniwob_agent.papers.figures import tables_of, variant_tables
+from pytest_miniwob_agent.papers.output import (
+    draw,
+    rows_by_name,
+    table_text,
+    tables_data,
+    tables_text,
+)
+from pytest_miniwob_agent.papers.tables import Paper
 from pytest_miniwob_agent.results import export, merge
 from pytest_miniwob_agent.results.comparison import Comparison
-from pytest_miniwob_agent.results.figures import tables_of, variant_tables
 from pytest_miniwob_agent.results.file import read_results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.results.published import Paper
-from pytest_miniwob_agent.terminal import tables
 from pytest_miniwob_agent.terminal.comparison import ComparisonView, SeveralView
 from pytest_miniwob_agent.terminal.github import report_to_github
 
@@ -241,13 +246,13 @@ def print_tables(options: Namespace) -> int:
         raise UsageError(f"{options.results[0]} has no item that is solved or unsolved")
     variants = variant_tables(list(papers.values()))
     if options.format == "json":
-        data = {name: tables.tables_data(paper) for name, paper in papers.items()}
+        data = {name: tables_data(paper) for name, paper in papers.items()}
         whole = data if len(data) > 1 else next(iter(data.values()))
-        print(json.dumps(whole | tables.rows_by_name(variants), indent=1))
+        print(json.dumps(whole | rows_by_name(variants), indent=1))
     else:
         width = shutil.get_terminal_size().columns
-        print("\n".join(tables.tables_text(paper, width) for paper in papers.values()), end="")
-        print("".join(tables.table_text(table, width) for table in variants), end="")
+        print("\n".join(tables_text(paper, width) for paper in papers.values()), end="")
+        print("".join(table_text(table, width) for table in variants), end="")
     if options.plot:
         figures = [("comparison", table) for table in variants] + [
             (f"{paper.agent} with {paper.model}", table)

@@ -2,7 +2,6 @@
 
 - `folder`: the report's folder: pages, data and pictures; the merge of the reports of shards
 - `data`: the data of the overview and of each item's page, made of the outcomes
-- `plot`, `plot.css`: tables as bars, in one SVG, and its style
 - `index.html`, `report.css`: the one page, and its style
 - `scripts/`: the scripts that draw the pages; one object per file, dependencies at its top
   - `elements`: elements and texts of a page; foreign text never becomes markup

@@ -8,7 +8,4 @@
 - `measures`: calls, tokens, cost and steps of two runs, and limits for them
 - `gate`: the gates, which decide by a baseline whether a run passes
 - `statistics`: paired tests, intervals, and how many items decide
-- `published`: a run in the form of the papers' tables, beside the published figures
-- `figures`: what else the papers show: further tables, variants, and the values of figures
-- `data/`: the published figures
 """

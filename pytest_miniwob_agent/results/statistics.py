@@ -4,13 +4,13 @@ The unit is the item. With repeats an item counts once, with the share of its sa
 solved, so that ten samples of one item never count as ten items. Differences are those of an item's
 shares, after minus before, from -1 to 1; with one sample per item they are -1, 0 and 1.
 
-docs/statistics.md gives the reasons for these methods. NumPy and SciPy are imported where they are
-needed, as that takes half a second.
+docs/statistics.md gives the reasons for these methods.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -32,19 +32,16 @@ def p_worse(differences: Sequence[Fraction]) -> float:
     the share of all sign patterns whose sum is as low as the observed one. With differences of -1,
     0 and 1 this is the exact McNemar test, a binomial test of the discordant pairs.
     """
-    import numpy as np
-
     total = sum(map(abs, differences))
     most = max(1, int(GRID / total)) if total else 1
     unit = min(math.lcm(*(difference.denominator for difference in differences)), most)
     steps = [round(difference * unit) for difference in differences]
-    chance = np.zeros(sum(map(abs, steps)) + 1)  # of each sum of the positive steps
-    chance[0] = 1.0
-    for size in filter(None, map(abs, steps)):
-        flipped = np.zeros_like(chance)
-        flipped[size:] = chance[: len(chance) - size]
-        chance = (chance + flipped) / 2
-    return min(1.0, float(chance[: sum(step for step in steps if step > 0) + 1].sum()))
+    sizes = [abs(step) for step in steps if step]
+    patterns = [1]  # with each sum of the positive steps
+    for size in sizes:
+        without, flipped = patterns + [0] * size, [0] * size + patterns
+        patterns = list(map(operator.add, without, flipped))
+    return float(sum(patterns[: sum(step for step in steps if step > 0) + 1]) / 2 ** len(sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,27 +164,6 @@ def holm(values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def matched_chi_square(differences: Sequence[Fraction]) -> float:
-    """One-tailed p-value for an improvement by McNemar's chi-square, without a correction.
-
-    The normal approximation of the exact test, as the reflective agent's paper uses it (table 13).
-    1 where nothing changed.
-    """
-    from scipy.stats import norm
-
-    squares = sum(difference**2 for difference in differences)
-    return float(norm.sf(float(sum(differences)) / math.sqrt(squares))) if squares else 1.0
-
-
-def paired_t(differences: Sequence[Fraction]) -> float:
-    """Two-sided p-value of the paired t-test (the paper's table 7); 1 where nothing changed."""
-    from scipy.stats import ttest_1samp
-
-    if len(set(differences)) < 2:
-        return 1.0 if not any(differences) else 0.0
-    return float(ttest_1samp(list(map(float, differences)), 0.0).pvalue)
-
-
 def wilson(rate: float, size: float) -> tuple[float, float]:
     """Wilson's interval for a rate observed in a sample of `size`, a whole number or not.
 
@@ -197,11 +173,6 @@ def wilson(rate: float, size: float) -> tuple[float, float]:
     middle = (rate + z2 / (2 * size)) / (1 + z2 / size)
     half = math.sqrt(z2 * (rate * (1 - rate) / size + z2 / (4 * size * size))) / (1 + z2 / size)
     return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def standard_error(rate: float, count: int) -> float:
-    """Return the standard error of a rate of so many independent episodes, as AgentLab has it."""
-    return math.sqrt(rate * (1 - rate) / count)
 
 
 def rate_interval(shares: Sequence[Fraction], samples: int) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_miniwob_agent.cli import main
 
-HEAVY = ("selenium", "openai", "httpx2", "lxml", "scipy", "numpy", "vcr", "yaml", "pytest")
+HEAVY = ("selenium", "openai", "httpx2", "lxml", "numpy", "vcr", "yaml", "pytest")
 """Modules that take long to import."""
 
 COMMANDS = (

@@ -514,17 +514,3 @@ class TestSettings:
         result = run(*(f"--miniwob-{option}" for option in options))
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines([message])
-
-
-def test_scipy_is_not_imported_without_a_baseline(record):
-    record.makeconftest(
-        FAKE_PAGE
-        + """
-    def pytest_unconfigure():
-        import sys
-        print("LOADED", "scipy" in sys.modules)
-"""
-    )
-    result = record.runpytest_subprocess("-s", "-k", "click-menu-2/1")
-    result.assert_outcomes(passed=1, deselected=11)
-    result.stdout.fnmatch_lines(["LOADED False"])

@@ -7,8 +7,8 @@ from answers import completion
 from projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.papers.tables import Paper
 from pytest_miniwob_agent.results.file import read_results
-from pytest_miniwob_agent.results.published import Paper
 
 AGENTS = """
     from pytest_miniwob_agent import Click

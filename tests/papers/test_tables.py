@@ -8,10 +8,10 @@ import pytest
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.papers.output import tables_data, tables_text
+from pytest_miniwob_agent.papers.tables import PAPER, Paper, published, system_name
 from pytest_miniwob_agent.results.file import Result, Results
-from pytest_miniwob_agent.results.published import PAPER, Paper, published, system_name
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
-from pytest_miniwob_agent.terminal.tables import tables_data, tables_text
 
 
 def sample(category, task, seed, at, trials=5, **more):

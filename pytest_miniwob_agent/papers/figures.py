@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_miniwob_agent.results.published import (
+from pytest_miniwob_agent.papers.tables import (
     PAPER,
     RCI,
     RCI_GPT_4,

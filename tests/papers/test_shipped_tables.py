@@ -10,8 +10,8 @@ import pytest
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.papers.tables import published
 from pytest_miniwob_agent.results.file import Result, Results, read_results
-from pytest_miniwob_agent.results.published import published
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 

@@ -4,8 +4,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_miniwob_agent.report.plot import draw
-from pytest_miniwob_agent.results.published import Table
+from pytest_miniwob_agent.papers.output import draw
+from pytest_miniwob_agent.papers.tables import Table
 
 
 def table(*rows, title="Title"):

@@ -1,0 +1,154 @@
+"""Tables as text, as JSON, and as bars in one SVG, in the light or dark theme of its reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from pytest_miniwob_agent.core.text import counted, listed, p_value, percent, sanitize_line
+from pytest_miniwob_agent.papers.figures import tables_of
+from pytest_miniwob_agent.papers.tables import TRIALS, Paper, Table
+from pytest_miniwob_agent.terminal import layout
+
+_FORMATS: dict[str, Callable[[float], str]] = {
+    **dict.fromkeys(("exact", "chi²", "t-test", "printed"), p_value),
+    **dict.fromkeys(("few", "more"), "{:.4g}".format),
+}
+"""The columns whose numbers are no rates, with their formats."""
+
+
+def tables_data(paper: Paper) -> dict[str, Any]:
+    """Return the tables of a run in plain JSON types: lists of rows, by the names of tables."""
+    return {
+        "miniwob_tables": 1,
+        "partial": paper.results.partial,
+        "untold": _inconclusive(paper),
+        "reward": "any" if paper.any_reward else "full",
+        **rows_by_name(tables_of(paper)),
+    }
+
+
+def rows_by_name(tables: Iterable[Table]) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of tables by their names, which several may share."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for table in tables:
+        found.setdefault(table.name, []).extend(table.rows)
+    return found
+
+
+def tables_text(paper: Paper, width: int = 80) -> str:
+    """Return the tables of a run as text of `width` columns."""
+    lines = [line for remark in _remarks(paper) for line in layout.wrap(remark, width)]
+    tables = "".join(table_text(table, width) for table in tables_of(paper))
+    return "\n".join(lines) + "\n" + tables
+
+
+def table_text(table: Table, width: int = 80) -> str:
+    """Return a table as text of `width` columns, with those of its columns that are shown."""
+    lines = ["", sanitize_line(table.title), *layout.wrap(table.remark, width), ""]
+    lines += layout.text_table(_cells(table), width)
+    return "\n".join(lines) + "\n"
+
+
+def _remarks(paper: Paper) -> list[str]:
+    lines = [f"{paper.agent} with {paper.model}: {counted(len(paper.conclusive), 'result')}"]
+    if paper.results.partial:
+        lines.append(f"A partial run: {', '.join(paper.results.partial)}")
+    if inconclusive := _inconclusive(paper):
+        lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
+    if paper.trials != TRIALS and paper.suite == "paper":
+        lines.append(f"The run has {counted(max(paper.trials), 'trial')} at most.")
+    if paper.any_reward:
+        return [*lines, "Solved is any reward above 0, as in the paper's code."]
+    rule = "success alone" if paper.suite == "webwise" else "any reward above 0"
+    return [*lines, f"Solved is the full reward of 1; the paper counted {rule}."]
+
+
+def _inconclusive(paper: Paper) -> list[str]:
+    return [result.case for result in paper.results.results if not result.conclusive]
+
+
+def _cells(table: Table) -> list[list[str]]:
+    """The cells of a table, with its heading."""
+    columns = table.shown or {column: column for row in table.rows for column in row}
+    body = [[_cell(column, row.get(column)) for column in columns] for row in table.rows]
+    return [list(columns.values()), *body]
+
+
+def _cell(column: str, value: Any) -> str:
+    if value in (None, ""):
+        return "-"
+    if column in _FORMATS:
+        return _FORMATS[column](value)
+    return percent(value) if isinstance(value, float) else str(value)
+
+
+WIDTH, LEFT, RIGHT, BAR = 720, 300, 60, 11  # in pixels: the figure, margins, the height of a bar
+
+
+def draw(tables: Sequence[tuple[str, Table]]) -> str:
+    """Return the SVG of the tables that name `bars`, with their runs; empty if nothing has one."""
+    style = Path(__file__).with_name("plot.css").read_text(encoding="utf-8")
+    top, body = 12, []
+    for run, table in tables:
+        if any(_shares(row.get(column)) for row in table.rows for column in table.bars):
+            marks, height = _figure(run, table)
+            body.append(f'<g transform="translate(0 {top})">{"".join(marks)}</g>\n')
+            top += height
+    if not body:
+        return ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" '
+        f'height="{top}" role="img">\n<style>\n{style}</style>\n'
+        f'<rect class="page" width="{WIDTH}" height="{top}"/>\n{"".join(body)}</svg>\n'
+    )
+
+
+def _figure(run: str, table: Table) -> tuple[list[str], int]:
+    """The marks of a table, with their height."""
+    marks = [_text(12, 18, table.title, "title"), _text(12, 36, f"{run}, in percent", "soft")]
+    y = 58
+    for number, legend in enumerate(table.bars.values()):
+        x = 12 + number * (WIDTH - 24) // max(len(table.bars), 3)
+        marks.append(f'<rect class="c{number % 4}" x="{x}" y="{y - 10}" width="11" height="11"/>')
+        marks.append(_text(x + 16, y, legend))
+    top = y = y + 14
+    values = [[_shares(row.get(column)) for column in table.bars] for row in table.rows]
+    least = min([0.0, *(share for row in values for shares in row for share in shares)])
+
+    def across(share: float) -> float:
+        return LEFT + (share - least) / (1 - least) * (WIDTH - LEFT - RIGHT)
+
+    for row, columns in zip(table.rows, values, strict=True):
+        bars = [(number, shares) for number, shares in enumerate(columns) if shares]
+        if bars:
+            marks.append(
+                _text(LEFT - 8, y + BAR * len(bars) / 2 + 3, next(iter(row.values())), "end")
+            )
+        for number, shares in bars:
+            for share in shares:
+                start, end = sorted((across(0), across(share)))
+                marks.append(
+                    f'<rect class="c{number % 4}" x="{start:.1f}" y="{y}" '
+                    f'width="{max(end - start, 1):.1f}" height="{BAR - 2}"/>'
+                )
+            label = ", ".join(map(percent, shares))
+            marks.append(_text(across(max([0.0, *shares])) + 4, y + 8, label, "value"))
+            y += BAR
+        y += 6 if bars else 0
+    axis = f'<line class="axis" x1="{across(0):.1f}" x2="{across(0):.1f}" y1="{top}" y2="{y}"/>'
+    return [*marks, axis], y + 24
+
+
+def _shares(value: Any) -> list[float]:
+    """The shares of a cell, which as a text has several, in percent."""
+    if isinstance(value, str):
+        return [float(one) / 100 for one in value.split(", ") if one.replace(".", "").isdigit()]
+    return [] if value is None else [float(value)]
+
+
+def _text(x: float, y: float, text: object, kind: str = "") -> str:
+    shown = escape(sanitize_line(str(text)))
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{shown}</text>'
