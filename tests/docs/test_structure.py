@@ -4,8 +4,12 @@ import ast
 import os
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from projects import ROOT, SUITE_RUNS
 
 PACKAGE = ROOT / "pytest_miniwob_agent"
@@ -15,6 +19,7 @@ SCRIPTS = sorted(PACKAGE.rglob("*.js"))
 FUNCTION_LINES = 60
 MODULE_LINES = 450
 MODULES_IN_ALL = 133
+OF_OTHERS = {"allure", "httpx2"}  # come with plugins of Allure, and with a version of openai
 FILES_OF_AN_ITEM = 61
 
 
@@ -72,3 +77,23 @@ def test_the_docstring_of_a_package_names_its_modules_and_packages(package):
     names = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]
     names += [path.parent.name for path in package.glob("*/__init__.py")]
     assert [name for name in sorted(names) if f"`{name}`" not in docstring] == []
+
+
+def test_each_library_that_is_imported_is_declared():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    declared = {canonicalize_name(Requirement(each).name) for group in groups for each in group}
+    imported = set()
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                imported.add(node.module)
+    libraries = {name.split(".")[0] for name in imported} - {PACKAGE.name, *OF_OTHERS}
+    projects = packages_distributions()
+    assert [
+        name
+        for name in sorted(libraries - sys.stdlib_module_names)
+        if declared.isdisjoint(map(canonicalize_name, projects.get(name, [])))
+    ] == []
