@@ -18,11 +18,11 @@ from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 from websocket import WebSocket
 
-from pytest_miniwob_agent.browser.commands import PAGE
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
+from pytest_miniwob_agent.browser.program import PAGE
 from pytest_miniwob_agent.core.actions import (
     Accept,
     Action,

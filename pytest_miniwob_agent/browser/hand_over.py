@@ -1,4 +1,4 @@
-"""A page that is handed over to a program, which drives it by the browser's own protocol.
+"""A page that is handed over to a program, which drives it through CDP.
 
 The program's commands come in by a WebSocket on loopback, and go to the browser by a connection of
 its own (`program`). In between the page's clock moves on by what the program asks: after input,
@@ -25,9 +25,17 @@ from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.server import ServerConnection, serve
 
-from pytest_miniwob_agent.browser.commands import CLOSING, SWALLOWED, Commands, refusal
 from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
-from pytest_miniwob_agent.browser.program import Connection, Message, Names, Promise
+from pytest_miniwob_agent.browser.program import (
+    CLOSING,
+    SWALLOWED,
+    Commands,
+    Connection,
+    Message,
+    Names,
+    Promise,
+    refusal,
+)
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.protocols import ProgramLog
@@ -107,7 +115,7 @@ class HandedPage:
     """The page as a program gets it; every method may be called in any thread.
 
     Attributes:
-        cdp_url: the address for clients of the browser's protocol, with a secret in its path.
+        cdp_url: the address for CDP clients, with a secret in its path.
     """
 
     def __init__(

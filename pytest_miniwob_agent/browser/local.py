@@ -18,8 +18,7 @@ from urllib3.exceptions import HTTPError
 from websocket import WebSocket, WebSocketException, create_connection
 
 from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
-from pytest_miniwob_agent.browser.fonts import MACHINES, write_settings
-from pytest_miniwob_agent.browser.pages import Serving
+from pytest_miniwob_agent.browser.pages import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
 

@@ -18,12 +18,17 @@ from selenium.common.exceptions import WebDriverException
 from urllib3.exceptions import HTTPError
 from websocket import WebSocket
 
-from pytest_miniwob_agent.browser.devtools import Command, DevTools
-from pytest_miniwob_agent.browser.dragging import Dragging, is_drag
-from pytest_miniwob_agent.browser.fonts import HAS_FONTS
+from pytest_miniwob_agent.browser.devtools import Command, DevTools, Dragging, is_drag
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import WORLD, page_scripts
-from pytest_miniwob_agent.browser.pages import HOST, ORIGIN, OWN_HOST, OWN_ORIGIN, PageServer
+from pytest_miniwob_agent.browser.pages import (
+    HAS_FONTS,
+    HOST,
+    ORIGIN,
+    OWN_HOST,
+    OWN_ORIGIN,
+    PageServer,
+)
 from pytest_miniwob_agent.core.errors import BrowserLost
 from pytest_miniwob_agent.loopback import check_loopback
 
@@ -154,7 +159,7 @@ class Browser:
 
     @property
     def devtools(self) -> DevTools:
-        """The browser's protocol, for everything else."""
+        """CDP, for everything else."""
         return (self._session or self._start())[1]
 
     def _start(self) -> tuple[webdriver.Remote, DevTools]:

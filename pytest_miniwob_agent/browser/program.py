@@ -1,11 +1,14 @@
-"""A program's connection to the browser; what differs from run to run has names that stay."""
+"""A program's connection to the browser, and the commands that it may send.
+
+What differs from run to run has names that stay.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +20,7 @@ from websockets.sync.server import ServerConnection
 from pytest_miniwob_agent.browser.page import WORLD
 
 Message = dict[str, Any]
-"""A message of the browser's protocol: a command, the answer to one, or an event."""
+"""A message of CDP: a command, the answer to one, or an event."""
 
 PAGE_ID = f"{1:032X}"
 """What a program gets for the page's target id, which differs from run to run."""
@@ -46,7 +49,7 @@ SCRIPTS = (
 SCOPES = "[[Scopes]]"
 """What a function can reach, such as what our scripts keep from the page."""
 
-CLOSING = 5.0
+CLOSE_TIMEOUT = 5.0
 """Real seconds to wait until the browser has closed a connection."""
 
 _NODES = re.compile(r'"backend(?:DOM)?NodeIds?"\s*:\s*(?:\d+|\[[\d\s,]*\])')
@@ -226,7 +229,7 @@ class Connection:
         """Close both connections, in any state; the browser then forgets what the program set."""
         with suppress(WebSocketException, OSError):
             self._browser.send_close()
-            self._reader.join(CLOSING)
+            self._reader.join(CLOSE_TIMEOUT)
         self._browser.shutdown()
         self._client.close()
 
@@ -312,3 +315,104 @@ class Connection:
         ids = [str(params.get(key, "")).split(".") for key in ("objectId", "promiseObjectId")]
         objects = [(session, parts[1]) for parts in ids if len(parts) > 1]
         return any(self._contexts.get(one) for one in [*self._named(command), *objects])
+
+
+Commands = Mapping[str, frozenset[str] | None]
+"""Names of commands by their domain; None for all of a domain."""
+
+
+def _commands(**domains: str) -> Commands:
+    return {name: frozenset(listed.split()) or None for name, listed in domains.items()}
+
+
+PAGE: Commands = _commands(
+    Accessibility="",
+    Browser="getVersion getWindowForTarget grantPermissions resetPermissions setPermission",
+    CSS="",
+    Console="",
+    DOM="describeNode disable discardSearchResults enable focus getAttributes getBoxModel "
+    "getContentQuads getDocument getFlattenedDocument getFrameOwner getNodeForLocation "
+    "getOuterHTML getSearchResults performSearch pushNodesByBackendIdsToFrontend querySelector "
+    "querySelectorAll removeAttribute removeNode requestChildNodes requestNode resolveNode "
+    "scrollIntoViewIfNeeded setAttributeValue setAttributesAsText setNodeValue setOuterHTML",
+    DOMDebugger="getEventListeners",
+    DOMSnapshot="",
+    DOMStorage="",
+    Emulation="clearDeviceMetricsOverride clearGeolocationOverride setAutoDarkModeOverride "
+    "setDefaultBackgroundColorOverride setDeviceMetricsOverride setEmitTouchEventsForMouse "
+    "setEmulatedMedia setEmulatedVisionDeficiency setFocusEmulationEnabled setGeolocationOverride "
+    "setLocaleOverride setPageScaleFactor setScrollbarsHidden setTimezoneOverride "
+    "setTouchEmulationEnabled setUserAgentOverride",
+    Fetch="",
+    HeapProfiler="collectGarbage",
+    IO="close read",
+    Input="cancelDragging dispatchDragEvent dispatchKeyEvent dispatchMouseEvent dispatchTouchEvent "
+    "emulateTouchFromMouseEvent imeSetComposition insertText setInterceptDrags "
+    "synthesizePinchGesture synthesizeScrollGesture synthesizeTapGesture",
+    Inspector="disable enable",
+    Log="",
+    Network="clearBrowserCache clearBrowserCookies deleteCookies disable emulateNetworkConditions "
+    "emulateNetworkConditionsByRule enable getAllCookies getCookies getRequestPostData "
+    "getResponseBody overrideNetworkState setBlockedURLs setBypassServiceWorker setCacheDisabled "
+    "setCookie setCookies setExtraHTTPHeaders setUserAgentOverride",
+    Page="addScriptToEvaluateOnNewDocument bringToFront captureScreenshot captureSnapshot "
+    "createIsolatedWorld disable enable getFrameTree getLayoutMetrics getNavigationHistory "
+    "getResourceContent getResourceTree handleJavaScriptDialog printToPDF "
+    "removeScriptToEvaluateOnNewDocument screencastFrameAck setBypassCSP "
+    "setInterceptFileChooserDialog setLifecycleEventsEnabled startScreencast stopScreencast",
+    Performance="",
+    Profiler="",
+    Runtime="addBinding awaitPromise callFunctionOn compileScript disable discardConsoleEntries "
+    "enable evaluate getExceptionDetails getHeapUsage getIsolateId getProperties "
+    "globalLexicalScopeNames releaseObject releaseObjectGroup removeBinding "
+    "runIfWaitingForDebugger runScript",
+    Security="disable enable setIgnoreCertificateErrors",
+    Storage="clearCookies getCookies setCookies",
+    Target="activateTarget attachToBrowserTarget attachToTarget detachFromTarget "
+    "getBrowserContexts getTargetInfo getTargets setAutoAttach setDiscoverTargets",
+)
+"""For a page of the package, or one of your own: neither is left but by its own links."""
+
+SWALLOWED = (
+    "Browser.close", "Browser.setContentsSize", "Browser.setDownloadBehavior",
+    "Browser.setWindowBounds", "Page.setDownloadBehavior", "Page.setFontFamilies",
+)  # fmt: skip
+"""Commands that are answered as if they were carried out: programs send them unasked."""
+
+CLOSING = ("Page.close", "Target.closeTarget")
+"""Commands that detach the program from the page, as if it were closed."""
+
+_STAYS = "the page of a test item can't be left or loaded anew: follow its own links"
+_ALONE = "a test item has one page and no other: work on that one"
+_RUNS = "the browser of a test item can't be ended by a program"
+
+_REASONS = {
+    "Browser.crash": _RUNS,
+    "Browser.crashGpuProcess": _RUNS,
+    "DOM.setFileInputFiles": "a test item's page gets no file of this machine: give its name and "
+    "content, as Playwright's set_input_files can",
+    "Emulation.setVirtualTimePolicy": "the clock of a test item's page is moved on by the item",
+    "Page.crash": _RUNS,
+    "Page.navigate": _STAYS,
+    "Page.navigateToHistoryEntry": _STAYS,
+    "Page.reload": _STAYS,
+    "Page.setDocumentContent": _STAYS,
+    "Target.createBrowserContext": _ALONE,
+    "Target.createTarget": _ALONE,
+}
+_UNLISTED = "it is none of the commands that the page of a test item takes"
+_FLAT = "sessions are flat here: it needs flatten: true"
+
+
+def refusal(method: str, params: Mapping[str, Any], allowed: Commands) -> str | None:
+    """Return why a command is refused, with its name; None where it is not."""
+    if method in (*SWALLOWED, *CLOSING):
+        return None
+    domain, _, name = method.partition(".")
+    names = allowed.get(domain, frozenset())
+    if names is not None and name not in names:
+        return f"{method} was refused: {_REASONS.get(method, _UNLISTED)}"
+    attaches = method == "Target.attachToTarget" or params.get("autoAttach")
+    if attaches and params.get("flatten") is not True:
+        return f"{method} was refused: {_FLAT}"
+    return None

@@ -1,6 +1,6 @@
 """BrowserGym's protocol on our pages: its observations, its action texts, and its agents.
 
-`player` describes a page and plays action texts on it, which `actions` reads; `agent` makes an
+`player` describes a page and plays action texts on it, which `action_texts` reads; `agent` makes an
 agent with `get_action(obs)` an agent here. docs/from-browsergym.md says what is equal and what is
 not.
 """

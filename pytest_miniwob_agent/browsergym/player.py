@@ -10,7 +10,7 @@ from lxml import html
 from lxml.html import HtmlElement
 from numpy.typing import NDArray
 
-from pytest_miniwob_agent.browsergym.actions import PASS, BadAction, Hand
+from pytest_miniwob_agent.browsergym.action_texts import PASS, BadAction, Hand
 from pytest_miniwob_agent.core.actions import Action, Dismiss, Release
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Observation, Transition

@@ -36,8 +36,16 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from pytest_miniwob_agent.browser.fonts import CJK, FAMILIES, FONTS, folder_of, sent_font
-from pytest_miniwob_agent.browser.pages import ANSWERED, ECHO, OWN_HOST
+from pytest_miniwob_agent.browser.pages import (
+    ANSWERED,
+    CJK,
+    ECHO,
+    FAMILIES,
+    FONTS,
+    OWN_HOST,
+    folder_of,
+    sent_font,
+)
 
 SETTLE_MS = 2000
 """Milliseconds of the page's clock in which the consequences of an action come to rest. The slowest
