@@ -65,7 +65,7 @@ def replay_item(
 ) -> int:
     """Replay an item, see `inner.replay`, and print its episode."""
     from pytest_miniwob_agent.plugin.inner import replay
-    from pytest_miniwob_agent.terminal.episode import EpisodePrinter
+    from pytest_miniwob_agent.terminal.transcript import EpisodePrinter
 
     printer = EpisodePrinter(full=options.full)
     replay(options.case, pytest_args, printer, step, slowmo)

@@ -25,12 +25,12 @@ from pytest_miniwob_agent.papers.output import (
     tables_text,
 )
 from pytest_miniwob_agent.papers.tables import Paper
-from pytest_miniwob_agent.results import export, merge
 from pytest_miniwob_agent.results.comparison import Comparison
+from pytest_miniwob_agent.results.export import csv_text
 from pytest_miniwob_agent.results.file import read_results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal.comparison import ComparisonView, SeveralView
-from pytest_miniwob_agent.terminal.github import report_to_github
+from pytest_miniwob_agent.results.merge import merge_results
+from pytest_miniwob_agent.terminal.views import ComparisonView, SeveralView, report_to_github
 
 
 def add_results(commands: Commands) -> None:
@@ -46,7 +46,7 @@ def add_results(commands: Commands) -> None:
     )
     judge = "miniwob-agent compare git:main results.jsonl --gate items"
     results.epilog = f"Then one gate judges them all:\n\n  {judge}"
-    results.set_defaults(run=merge_results)
+    results.set_defaults(run=join_results)
     export = steps.add_parser(
         "export",
         help="write results as a table for other tools",
@@ -73,7 +73,7 @@ def add_results(commands: Commands) -> None:
         "Join the HTML reports of all shards of a suite, with their pictures, into the one that a "
         "run of all items would have written. The shards are checked as by miniwob-agent results "
         "merge.",
-    ).set_defaults(run=merge_report)
+    ).set_defaults(run=join_report)
 
 
 def _add_noun(commands: Commands, noun: str, text: str) -> Commands:
@@ -93,7 +93,7 @@ def _add_merge(steps: Commands, noun: str, description: str) -> ArgumentParser:
 def export_results(options: Namespace) -> int:
     """Write the table, or print it."""
     results, prices = read_results(options.results), parse_prices(options.prices)
-    content = export.csv_text(results, prices)
+    content = csv_text(results, prices)
     if options.output is None:
         print(content, end="")
     else:
@@ -110,9 +110,9 @@ def send_traces(options: Namespace) -> int:
     return 0
 
 
-def merge_results(options: Namespace) -> int:
+def join_results(options: Namespace) -> int:
     """Write the joined results."""
-    results = merge.merge_results([read_results(path) for path in options.shards])
+    results = merge_results([read_results(path) for path in options.shards])
     results.write(Path(options.output))
     partial = f" (a partial run: {', '.join(results.partial)})" if results.partial else ""
     count = counted(len(results.results), "item")
@@ -120,7 +120,7 @@ def merge_results(options: Namespace) -> int:
     return 0
 
 
-def merge_report(options: Namespace) -> int:
+def join_report(options: Namespace) -> int:
     """Write the joined report."""
     from pytest_miniwob_agent.report.folder import Report
 

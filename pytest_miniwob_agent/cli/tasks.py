@@ -34,7 +34,13 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError, UsageError
 from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
 from pytest_miniwob_agent.core.observations import SCREENS
-from pytest_miniwob_agent.core.text import listed, nearest, sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import (
+    fitting_table,
+    listed,
+    nearest,
+    sanitize_line,
+    sanitize_lines,
+)
 from pytest_miniwob_agent.tasks.catalogue import (
     DATA,
     SUITES,
@@ -44,7 +50,6 @@ from pytest_miniwob_agent.tasks.catalogue import (
     task_fact,
 )
 from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
-from pytest_miniwob_agent.terminal import layout
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.environment import MiniwobPage
@@ -86,7 +91,7 @@ def list_tasks(options: Namespace) -> int:
         print("\n".join("| " + " | ".join(row) + " |" for row in rows))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
-        lines = layout.fitting_table([row[:-1] for row in rows], width, numbers=False)
+        lines = fitting_table([row[:-1] for row in rows], width, numbers=False)
         print("\n".join(lines))
     return 0
 

@@ -10,6 +10,6 @@
 - `protocols`: interfaces of agents, environments, models and observers.
 - `data`: plain JSON data, kinds of text that differ from run to run, and digests.
 - `files`: atomic writing, and paths as shown.
-- `text`: foreign texts made harmless, counts and lists in words.
+- `text`: foreign texts made harmless or wrapped, counts and lists in words, tables.
 - `secrets`: keys in data, found and redacted.
 """

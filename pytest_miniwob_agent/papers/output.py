@@ -7,10 +7,17 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core.text import counted, listed, p_value, percent, sanitize_line
+from pytest_miniwob_agent.core.text import (
+    counted,
+    listed,
+    p_value,
+    percent,
+    sanitize_line,
+    text_table,
+    wrap,
+)
 from pytest_miniwob_agent.papers.figures import tables_of
 from pytest_miniwob_agent.papers.tables import TRIALS, Paper, Table
-from pytest_miniwob_agent.terminal import layout
 
 _FORMATS: dict[str, Callable[[float], str]] = {
     **dict.fromkeys(("exact", "chi²", "t-test", "printed"), p_value),
@@ -40,15 +47,15 @@ def rows_by_name(tables: Iterable[Table]) -> dict[str, list[dict[str, Any]]]:
 
 def tables_text(paper: Paper, width: int = 80) -> str:
     """Return the tables of a run as text of `width` columns."""
-    lines = [line for remark in _remarks(paper) for line in layout.wrap(remark, width)]
+    lines = [line for remark in _remarks(paper) for line in wrap(remark, width)]
     tables = "".join(table_text(table, width) for table in tables_of(paper))
     return "\n".join(lines) + "\n" + tables
 
 
 def table_text(table: Table, width: int = 80) -> str:
     """Return a table as text of `width` columns, with those of its columns that are shown."""
-    lines = ["", sanitize_line(table.title), *layout.wrap(table.remark, width), ""]
-    lines += layout.text_table(_cells(table), width)
+    lines = ["", sanitize_line(table.title), *wrap(table.remark, width), ""]
+    lines += text_table(_cells(table), width)
     return "\n".join(lines) + "\n"
 
 

@@ -35,8 +35,15 @@ from pytest_miniwob_agent.plugin.steps import (
     Step,
 )
 from pytest_miniwob_agent.telemetry import Traces
-from pytest_miniwob_agent.terminal import statuses, summary
-from pytest_miniwob_agent.terminal.progress import Progress
+from pytest_miniwob_agent.terminal.run import (
+    Progress,
+    show_drift,
+    show_episodes,
+    show_errors,
+    show_ledger,
+    show_missing,
+    verbose_status,
+)
 
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
 """Plugins that report, as `Exports` calls them, and the options that have them report."""
@@ -183,7 +190,7 @@ class Controller:
         status = yield
         if self._run is not None:
             return status
-        return statuses.verbose(status, report, self._setup_seconds.get(report.nodeid, 0.0))
+        return verbose_status(status, report, self._setup_seconds.get(report.nodeid, 0.0))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -260,15 +267,15 @@ class Controller:
         if self._state.shared is not None:
             with suppress(RecordingStopped):  # the ledger is lost
                 kept = Budget(self._state.shared).recorded()
-        summary.show_drift(terminal, run.items, price_of=settings.price_of, command=command)
+        show_drift(terminal, run.items, price_of=settings.price_of, command=command)
         missing = [outcome for outcome in run.items if outcome.not_recorded]
         if len(missing) > 1:
-            summary.show_missing(terminal, missing, cassettes=settings.cassettes, command=command)
-        summary.show_errors(terminal, [one for one in run.items if not one.not_recorded])
+            show_missing(terminal, missing, cassettes=settings.cassettes, command=command)
+        show_errors(terminal, [one for one in run.items if not one.not_recorded])
         if (run.outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
             terminal.section("MiniWoB++ episodes")
-            summary.show_episodes(terminal, run.items)
-            summary.show_ledger(
+            show_episodes(terminal, run.items)
+            show_ledger(
                 terminal,
                 run.outcomes,
                 model=settings.model,

@@ -16,11 +16,10 @@ from pytest_miniwob_agent.cassettes.tape import usage_of
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.core.text import counted, wrap
 from pytest_miniwob_agent.models.budget import money, total_cost
 from pytest_miniwob_agent.plugin.collection import problem_of
 from pytest_miniwob_agent.plugin.state import State
-from pytest_miniwob_agent.terminal.layout import wrap
 
 SAMPLE = 40
 """Number of cassettes that a forecast reads at most, spread over the recorded items."""

@@ -1,6 +1,6 @@
 """The hooks of the plugin, in the order of a run; each calls the module that does the work.
 
-`terminal.statuses` explains the letters of items.
+`terminal.run` explains the letters of items.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_miniwob_agent.plugin import collection, controller, reading
 from pytest_miniwob_agent.plugin import reports as item_report
 from pytest_miniwob_agent.plugin.item import RUN
 from pytest_miniwob_agent.plugin.state import STATE
-from pytest_miniwob_agent.terminal import statuses
+from pytest_miniwob_agent.terminal.run import status_of
 
 pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]
 
@@ -133,7 +133,7 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
     outcome: Outcome | None = getattr(report, "miniwob", None)
     if outcome is None or report.when == "teardown":
         return None
-    status = statuses.letter(report.outcome, outcome)
+    status = status_of(report.outcome, outcome)
     if status is None and report.failed and getattr(report, "miniwob_inconclusive", False):
         return "error", "E", ("ERROR", {"red": True})
     return status

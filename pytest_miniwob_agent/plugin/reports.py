@@ -84,7 +84,7 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     Where the test only asserts that the episode is solved, the transcript replaces the failure: the
     test's code and the assertion add nothing to it.
     """
-    from pytest_miniwob_agent.terminal.episode import transcript
+    from pytest_miniwob_agent.terminal.transcript import transcript
 
     reason = call.excinfo.value if call.excinfo else None
     if isinstance(reason, pytest.fail.Exception) and outcome.error:

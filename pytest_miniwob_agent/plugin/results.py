@@ -27,11 +27,12 @@ from pytest_miniwob_agent.results.file import (
     Results,
     Shard,
     add_tokens,
+    checked_out,
     parse_results,
+    read_at_commit,
     read_results,
 )
 from pytest_miniwob_agent.results.gate import Gate
-from pytest_miniwob_agent.results.git import checked_out, read_at_commit
 
 
 class Baseline(NamedTuple):

@@ -22,8 +22,7 @@ from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results, one_per_case
 from pytest_miniwob_agent.results.gate import Verdict, judge
-from pytest_miniwob_agent.terminal.comparison import ComparisonView, show_gate
-from pytest_miniwob_agent.terminal.github import report_to_github
+from pytest_miniwob_agent.terminal.views import ComparisonView, report_to_github, show_gate
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""

@@ -1,7 +1,7 @@
 """The HTML report of a run.
 
-- `folder`: the report's folder: pages, data and pictures; the merge of the reports of shards
-- `data`: the data of the overview and of each item's page, made of the outcomes
+- `folder`: the report's folder: pages, pictures, and the data that are made of the outcomes; the
+  merge of the reports of shards
 - `index.html`, `report.css`: the one page, and its style
 - `scripts/`: the scripts that draw the pages; one object per file, dependencies at its top
   - `elements`: elements and texts of a page; foreign text never becomes markup

@@ -1,6 +1,6 @@
 """The gates, which decide by a baseline whether a run passes, and their verdicts.
 
-docs/statistics.md describes the gates; `terminal.comparison` prints verdicts.
+docs/statistics.md describes the gates; `terminal.views` prints verdicts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,16 @@ from typing import Any
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, percent
-from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange
+from pytest_miniwob_agent.results.comparison import (
+    MEASURES,
+    Comparison,
+    Limit,
+    Pair,
+    Prices,
+    RateChange,
+    measured,
+)
 from pytest_miniwob_agent.results.file import Results
-from pytest_miniwob_agent.results.measures import MEASURES, Limit, Prices, measured
 from pytest_miniwob_agent.results.statistics import NORMAL
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 

@@ -12,8 +12,7 @@ from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
 from pytest_miniwob_agent.core.events import Acted, Called, Completion, Remark, TrialStarted
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
-from pytest_miniwob_agent.report.data import item_page, overview_row
-from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.report.folder import Report, item_page, overview_row
 
 CASE = Case("click-test", "1-screen-1-step", 1)
 RECORDED, PRESENT, GONE = (f"{digit * 16}.png" for digit in "123")

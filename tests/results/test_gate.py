@@ -9,9 +9,9 @@ from made_results import joined, make_result, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.budget import Price
+from pytest_miniwob_agent.results.comparison import Limit
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.results.measures import Limit
 
 ITEM = "n-screen-n-step/click-pie"
 PAIRED = Gate("paired")

@@ -9,8 +9,7 @@ from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal.comparison import ComparisonView
-from pytest_miniwob_agent.terminal.github import report_to_github
+from pytest_miniwob_agent.terminal.views import ComparisonView, report_to_github
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from made_report import made_up, without_result
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.terminal.statuses import outcome_word
+from pytest_miniwob_agent.terminal.run import outcome_word
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1)
 UNSOLVED = made_up(CASE, None)

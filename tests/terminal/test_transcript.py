@@ -22,7 +22,7 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.terminal.episode import EpisodePrinter
+from pytest_miniwob_agent.terminal.transcript import EpisodePrinter
 from pytest_miniwob_agent.testing import FakePage
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1)

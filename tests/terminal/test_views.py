@@ -7,11 +7,11 @@ import pytest
 from made_results import HOSTILE, after, before, joined, make_result, run_of
 
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.text import wrap
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal.comparison import ComparisonView, verdict_lines
-from pytest_miniwob_agent.terminal.layout import wrap
+from pytest_miniwob_agent.terminal.views import ComparisonView, verdict_lines
 
 
 @pytest.fixture

@@ -1,29 +1,192 @@
-"""The summary of a run: drift, errors, episodes, and the ledger of model calls."""
+"""What a run prints: a letter or word for each item, a line of figures, and the summary.
+
+docs/output.md lists the letters. The line of figures shows calls, tokens, money and the time left
+while a run records. It is shown only on a terminal that can redraw it; elsewhere the summary has
+the figures: drift, errors, episodes, and the ledger of model calls.
+"""
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_miniwob_agent.cassettes.folder import ASIDE, other_models
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
+from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.text import (
     counted,
     first_items,
+    fitting_table,
     listed,
     percent,
     sanitize,
     sanitize_line,
     sanitize_lines,
+    wrap,
 )
 from pytest_miniwob_agent.models.budget import Price, money, tokens, total_cost
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER
-from pytest_miniwob_agent.terminal.layout import fitting_table, wrap
+
+TestStatus = tuple[str, str, Any]
+"""Category, letter and word, as of the hook `pytest_report_teststatus`."""
+
+
+def status_of(result: str, outcome: Outcome) -> TestStatus | None:
+    """Return the status of a report with this outcome, None where pytest's own will do.
+
+    `result` is pytest's own outcome of it: `passed`, `failed` or `skipped`.
+    """
+    match result:
+        case "failed" if outcome.status is Status.DRIFTED:
+            return "drifted", "D", ("drift", {"red": True})
+        case "failed" if outcome.change is Change.REGRESSED:
+            return "failed", "F", ("REGRESSED", {"red": True})
+        case "skipped" if outcome.change is Change.REGRESSED:
+            return "regressed", "L", ("REGRESSED", {"yellow": True})
+        case "skipped" if outcome.status is Status.WAITING:
+            return "waiting", "w", ("waiting", {"yellow": True})
+        case "skipped" if outcome.status is Status.BUDGET:
+            return "budget", "b", ("budget", {"yellow": True})
+        case "passed" if outcome.change is Change.PROGRESSED:
+            return "progressed", "P", ("PROGRESSED", {"green": True})
+    return None
+
+
+def verbose_status(
+    status: TestStatus, report: pytest.TestReport, setup_seconds: float
+) -> TestStatus:
+    """Add the item's outcome, calls, steps and seconds to the word of a verbose run."""
+    category, letter, word = status
+    outcome: Outcome | None = getattr(report, "miniwob", None)
+    if outcome is None or not word:
+        return status
+    word, *markup = word if isinstance(word, tuple) else (word,)
+    shown = outcome_word(outcome)
+    expected = {Status.SOLVED: "PASSED", Status.UNSOLVED: "FAILED"}.get(outcome.status, shown)
+    word = shown if word == expected else f"{word} {shown}"
+    if (episode := outcome.episode) is not None:
+        word += (
+            f"  {counted(episode.calls, 'call')}, {counted(episode.steps, 'step')}, "
+            f"{report.duration + setup_seconds:.1f} s"
+        )
+    return category, letter, (word, *markup) if markup else word
+
+
+def outcome_word(outcome: Outcome) -> str:
+    """Return an outcome in a word: `solved@2`, an ending such as `NO_CHANGE`, `drift`."""
+    if (episode := outcome.episode) is not None:
+        if episode.solved:
+            return f"solved@{episode.solved_at}"
+        return episode.endings[-1].name if episode.endings else "no trial"
+    if outcome.status is Status.ERROR:
+        return sanitize_line(outcome.error or "no episode")
+    return "drift" if outcome.status is Status.DRIFTED else str(outcome.status)
+
+
+_CLEAR = "\x1b[J"  # erases everything after the cursor
+_BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"
+"""Makes room below the cursor by moving down and up, which scrolls and keeps the column;
+saves the position, and goes to the beginning of the next line."""
+_BACK = "\x1b8"  # restores the position
+
+
+class Progress:
+    """Shows the totals of the items that have ended; a plugin of the controller.
+
+    The line is drawn after each of pytest's steps and erased before the next one, so that it never
+    mixes with other output.
+    """
+
+    def __init__(self, session: pytest.Session, price_of: Callable[[str], Price | None]) -> None:
+        self._session = session
+        self._config = session.config
+        self._price_of = price_of
+        self._done = 0
+        self._recorded = 0
+        self._spent = Usage()
+        self._parts: list[tuple[Usage, Price | None]] = []
+        self._terminal = self._redrawable()
+        self._begun = time.monotonic()
+
+    def _redrawable(self) -> Any:
+        """Return the terminal, None if it can't be redrawn or something else writes to it."""
+        config = self._config
+        terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+        logged = config.getoption("log_cli_level", None) or (
+            config.pluginmanager.has_plugin("logging-plugin") and config.getini("log_cli")
+        )
+        captured = config.getoption("capture", "no") != "no"
+        if terminal is None or terminal.verbosity < 0 or logged or not captured:
+            return None
+        return (
+            terminal if terminal.isatty and os.environ.get("TERM") not in (None, "dumb") else None
+        )
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def _redraw(self) -> Generator[None, None, None]:
+        """Erase the line, let the hook run, and draw the line again."""
+        self._write(_CLEAR)
+        yield
+        if self._terminal is not None:
+            writer = self._config.get_terminal_writer()
+            column = writer.width_of_current_line
+            if not column or column % writer.fullwidth:  # past the last one it can't be saved
+                line = self._line()[: writer.fullwidth - 1]
+                self._write(f"{_BELOW}{line}{_BACK}")
+
+    pytest_runtest_logstart = pytest_runtest_logfinish = _redraw
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
+        """Add what an item recorded; it has ended with its teardown."""
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            self._recorded += outcome.recorded.calls
+            self._spent += outcome.spent
+            self._parts.append((outcome.spent, self._price_of(outcome.model)))
+        self._done += report.when == "teardown"
+        yield from self._redraw()
+
+    @pytest.hookimpl(tryfirst=True, optionalhook=True)
+    def _erase(self) -> None:
+        self._write(_CLEAR)
+
+    pytest_testnodedown = pytest_enter_pdb = pytest_internalerror = _erase
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Erase the line for good."""
+        self._write(_CLEAR)
+        self._terminal = None
+
+    def _write(self, text: str) -> None:
+        if self._terminal is not None:
+            self._terminal.write_raw(text, flush=True)
+
+    def _line(self) -> str:
+        total = self._session.testscollected
+        calls = f"{counted(self._recorded, 'call')} recorded"
+        parts = [f"{self._done}/{total} items", calls, f"{tokens(self._spent)} tokens"]
+        if (cost := total_cost(self._parts)) is not None:
+            parts.append(money(cost))
+        if 0 < self._done < total:
+            spent = time.monotonic() - self._begun
+            parts.append(f"about {_duration(spent / self._done * (total - self._done))} left")
+        return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
+
 
 Prices = Callable[[str], Price | None]
 """Returns the price of a model, if it is known."""
