@@ -94,7 +94,53 @@ def test_a_page_finds_nothing_that_an_earlier_one_has_stored(open_page, browser)
 
 
 def test_every_file_of_the_page_scripts_is_in_one_of_them():
-    files = {path.stem: path for path in Path(page_module.__file__).parent.glob("*.js")}
-    assert {*page_module.PAGE_FILES, *page_module.WORLD_FILES} == set(files)
     scripts = "".join(page_module.page_scripts())
-    assert all(path.read_text("utf-8") in scripts for path in files.values())
+    files = Path(page_module.__file__).parent.glob("*.js")
+    assert [path.name for path in files if f"const _{path.stem} = " not in scripts] == []
+
+
+def linked(folder, **modules):
+    for name, text in modules.items():
+        (folder / f"{name}.js").write_text(text, encoding="utf-8")
+    return page_module.linked(folder / "main.js", {"UNIT": "px"})
+
+
+def test_modules_run_once_in_the_order_of_their_imports(tmp_path, browser):
+    script = linked(
+        tmp_path,
+        main="""import { high, size, Box } from "./box.js";
+import "./last.js";
+window.found.push("main", size, high, new Box().unit);
+""",
+        last="""import { log } from "./log.js";
+log("last");
+""",
+        box="""import { log } from "./log.js";
+export const { size, height: high } = { size: 2, height: 3 };
+export class Box { unit = Constants.UNIT; }
+log("box");
+""",
+        log="export const log = (...words) => (window.found ??= []).push(...words);\n",
+    )
+    found = browser.driver.execute_script(f"delete window.found; {script} return window.found;")
+    assert found == ["box", "last", "main", 2, 3, "px"]
+
+
+@pytest.mark.parametrize(
+    ("main", "message"),
+    [
+        (
+            'import { other } from "./other.js";',
+            "main.js imports {'other'}, which other.js does not",
+        ),
+        ('import "./circle.js";', "each other: main -> circle -> main"),
+        ('import "./main.js";', "each other: main -> main"),
+        ('import other from "./other.js";', "'import other from .* which can't be linked"),
+        ("export let state = 1;", "'export let state = 1;', which can't be linked"),
+        ("export default 1;", "'export default 1;', which can't be linked"),
+    ],
+)
+def test_what_can_not_be_linked_is_an_error_that_names_the_module(tmp_path, main, message):
+    other = "const other = 1;\nexport const one = other;\n"
+    with pytest.raises(ValueError, match=message):
+        linked(tmp_path, main=f"{main}\n", other=other, circle='import "./main.js";\n')

@@ -1,38 +1,36 @@
 """JavaScript for every page: a frozen clock, one style, reading the page and aiming at elements.
 
-Each file is one object, such as `Clock`, with the objects that it needs named at its top, or runs
-at once where nothing needs it. `page_scripts` joins them into two functions, for two worlds
+The files are ES modules. `page_scripts` links them to two functions, for two worlds
 (https://chromedevtools.github.io/devtools-protocol/tot/Page/#method-createIsolatedWorld). What
 replaces functions of the page, or calls its scripts, is in the page's own world:
 
 - `saved`: the language and the browser as they were before any script of the page ran
 - `listeners` (also in our world)
-- the page and its trial: `visit` (a page of your own, and what goes on from page to page), `task`
-  (how a page declares its task), `judgement` (begin, judge, hand over)
-- determinism: `storage`, `motion`, `clock`, `random`, `backend`, `requests`, `work` and `times` (on
-  your own pages), `dialogs`, `flights` (the frame of flight tasks), `style`
+- the page and its trial: `trial` (its state, what goes on from page to page, and how a page
+  declares its task), `judgement` (begin, judge, hand over)
+- determinism: `clock` (and random numbers), `style`, `dialogs` (and the frame of flight tasks);
+  on your own pages also `motion`, `requests` and `work`
 - a page that is handed over to a program: `witness`
 - `served`: the functions that the other world calls
 
 Everything else is in a world of ours, where no script of the page can replace anything:
 
 - `world`: the calls to the page's own world
-- `leaving` (links), `frames` (pages of the same folder in frames), `settle` (until all is at rest),
-  `clipboard`
+- `leaving` (links), `frames` (pages of the same folder in frames), `settle` (until all is at rest)
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
-  `everything` (the full one) with `colours`, `drawing`, `states`, `facts`, `looks` and `changes`,
-  `tree` (the page as a tree) with `roles`,
-  `waiting` (for `Wait` and `Follow`), `html`, `goal`
-- acting: `aim`, `drags`, `select`, `choose`
-- pictures: `pointer`, `picture`
+  `everything` (the full one) with `looks`, `tree` (the page as a tree), `html` (and the goal),
+  `waiting` (what changes meanwhile; for `Wait` and `Follow`)
+- acting: `aim` and `selection` (of text, and the clipboard)
+- `picture`: pictures, and the pointer in the window
 - `api`: the functions that Python calls
 """
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -57,22 +55,12 @@ EPOCH_MS = 1_600_000_000_000
 FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
-PAGE_FILES = (
-    "saved", "listeners", "visit", "task", "storage", "motion", "clock", "random", "backend",
-    "requests", "work", "times", "dialogs", "flights", "style", "judgement", "witness", "served",
-)  # fmt: skip
-"""The files of the page's own world in the order in which they run, before the page's scripts."""
-
-WORLD_FILES = (
-    "world", "listeners", "leaving", "frames", "clipboard", "settle", "sight", "leaves", "colours",
-    "drawing", "states", "facts", "looks", "everything", "roles", "tree", "changes", "waiting",
-    "html", "goal",
-    "aim", "drags", "select", "choose", "pointer", "picture", "api",
-)  # fmt: skip
-"""The files of our own world, which run after those."""
-
 WORLD = "miniwob-agent"
 """The name of our own world."""
+
+_IMPORT = re.compile(r'^import (?:\{([^}]*)\} from |)"\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|class) (\w+|[{[][^=]*[]}]))", re.MULTILINE)
+_LAST_NAME = re.compile(r"(\w+)\s*(?=[],}]|$)")
 
 
 @cache
@@ -94,14 +82,45 @@ def page_scripts(*, with_fonts: bool = True) -> tuple[str, str]:
     families = ", ".join(f'"{family}"' for family in FAMILIES)
     fonts = [(family, *sent_font(family)) for family in FONTS] if with_fonts else []
     boxed = with_fonts or folder_of(CJK[1]) is None
+    folder = Path(__file__).parent
     return (
-        _joined(PAGE_FILES, {**constants, "FAMILIES": families, "FONTS": fonts}),
-        _joined(WORLD_FILES, {**constants, "BOXED": boxed}),
+        linked(folder / "served.js", {**constants, "FAMILIES": families, "FONTS": fonts}),
+        linked(folder / "api.js", {**constants, "BOXED": boxed}),
     )
 
 
-def _joined(names: tuple[str, ...], constants: Mapping[str, object]) -> str:
-    folder = Path(__file__).parent
-    sources = [(folder / f"{name}.js").read_text(encoding="utf-8") for name in names]
+def linked(entry: Path, constants: Mapping[str, object]) -> str:
+    """Link a module and those that it imports, by relative names, to one classic script.
+
+    Each module becomes a function that returns what it exports, and is called once, after those
+    that it imports. `constants` are their global `Constants`. As only constants and classes are
+    exported, modules that import them get copies.
+
+    Raises:
+        ValueError: modules import each other in a circle, or a name that is not exported; or an
+            import or export has none of the forms `import { one, two } from "./file.js"`,
+            `import "./file.js"`, `export const` and `export class`.
+    """
+    exports: dict[str, set[str]] = {}
+
+    def link(name: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+        if name in above:
+            raise ValueError(f"modules import each other: {' -> '.join([*above, name])}")
+        if name in exports:
+            return
+        source = (entry.parent / f"{name}.js").read_text(encoding="utf-8")
+        for names, other in _IMPORT.findall(source):
+            yield from link(other, (*above, name))
+            if unknown := {*re.findall(r"\w+", names)} - exports[other]:
+                raise ValueError(f"{name}.js imports {unknown}, which {other}.js does not export")
+        # Of a pattern such as `{ message, error: errorOf }`, the last name of each part.
+        found = {each for form in _EXPORT.findall(source) for each in _LAST_NAME.findall(form)}
+        exports[name] = found
+        body = _IMPORT.sub(lambda each: f"const {{{each[1] or ''}}} = _{each[2]};", source)
+        body = _EXPORT.sub("", body)
+        if wrong := re.search(r"^(?:import|export)\b.*", body, re.MULTILINE):
+            raise ValueError(f"{name}.js has {wrong[0]!r}, which can't be linked")
+        yield f"const _{name} = (() => {{\n{body}\nreturn {{ {', '.join(sorted(found))} }};\n}})();"
+
     head = f'"use strict";\nconst Constants = {json.dumps(constants)};'
-    return "\n".join(["(() => {", head, *sources, "})();"])
+    return "\n".join(["(() => {", head, *link(entry.stem), "})();"])

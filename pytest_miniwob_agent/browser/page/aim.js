@@ -1,69 +1,87 @@
-// Points at which an action meets its elements, or an error where there are none.
+// Points at which an action meets its elements, and the option of a drop-down list that keys choose; or
+// an error where there are none.
 
-const Aim = (() => {
-  const { owner, extent, visible, target, inViewport } = Sight;
-  const { byId } = Leaves;
-  const { frames } = Settle;
+import { plain } from "./world.js";
+import { frames } from "./settle.js";
+import { extent, inViewport, owner, target, visible } from "./sight.js";
+import { byId, squeeze } from "./leaves.js";
 
-  const CENTRE = { block: "center", inline: "center", behavior: "instant" };
+const CENTRE = { block: "center", inline: "center", behavior: "instant" };
 
-  // The whole pixel at a place in an element, or its middle without a place.
-  const spot = (element, at) => {
-    if (!at) {
-      const { left, top, width, height } = extent(element);
-      return target(element) ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
-    }
-    const { left, top, right, bottom } = extent(element);
-    return [Math.min(Math.ceil(left + at[0]), Math.ceil(right) - 1),
-      Math.min(Math.ceil(top + at[1]), Math.ceil(bottom) - 1)];
-  };
-
-  // The error of an element, or of a place in it; empty if there is none.
-  const fault = (id, at) => {
-    const element = byId.get(id);
-    if (!plain(element)?.isConnected || !visible(element)) {
-      return `the element with id=${id} can't be brought into sight`;
-    }
-    const { width, height } = extent(element);
-    if (!at || (at[0] >= 0 && at[1] >= 0 && at[0] < width && at[1] < height)) return "";
-    return `the place ${at} is not inside the element with id=${id}, `
-      + `which is ${Math.ceil(width)} x ${Math.ceil(height)} pixels`;
-  };
-
-  // The points of places in elements, scrolled into sight together; or an error, as a text.
-  const aim = async (places) => {
-    for (const [id, at] of places) {
-      const error = fault(id, at);
-      if (error) return error;
-      if (inViewport(spot(byId.get(id), at))) continue;
-      plain(owner(byId.get(id))).scrollIntoView(CENTRE);
-      await frames();
-    }
-    const points = places.map(([id, at]) => spot(byId.get(id), at));
-    const out = points.findIndex((point) => !inViewport(point));
-    if (out < 0) return points;
-    return `the element with id=${places[out][0]} can't be brought into sight`
-      + (places.length > 1 ? " together with the other" : " there");
-  };
-
-  // The point to click of an element, scrolled into sight; null where that is impossible.
-  const reach = async (id) => {
-    const element = byId.get(id);
-    if (!plain(element)?.isConnected || !visible(element)) return null;
-    let point = null;
-    for (let tries = 0; tries < 5 && !point; tries++) {
-      plain(owner(element)).scrollIntoView(CENTRE);
-      await frames();
-      point = target(element);
-    }
-    if (point) return point;
+// The whole pixel at a place in an element, or its middle without a place.
+const spot = (element, at) => {
+  if (!at) {
     const { left, top, width, height } = extent(element);
-    const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
-    return inViewport(middle) ? middle : null;
-  };
+    return target(element) ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+  }
+  const { left, top, right, bottom } = extent(element);
+  return [Math.min(Math.ceil(left + at[0]), Math.ceil(right) - 1),
+    Math.min(Math.ceil(top + at[1]), Math.ceil(bottom) - 1)];
+};
 
-  // The beginning of a text, for errors.
-  const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
+// The error of an element, or of a place in it; empty if there is none.
+const fault = (id, at) => {
+  const element = byId.get(id);
+  if (!plain(element)?.isConnected || !visible(element)) {
+    return `the element with id=${id} can't be brought into sight`;
+  }
+  const { width, height } = extent(element);
+  if (!at || (at[0] >= 0 && at[1] >= 0 && at[0] < width && at[1] < height)) return "";
+  return `the place ${at} is not inside the element with id=${id}, `
+    + `which is ${Math.ceil(width)} x ${Math.ceil(height)} pixels`;
+};
 
-  return { aim, reach, quote };
-})();
+// The points of places in elements, scrolled into sight together; or an error, as a text.
+export const aim = async (places) => {
+  for (const [id, at] of places) {
+    const error = fault(id, at);
+    if (error) return error;
+    if (inViewport(spot(byId.get(id), at))) continue;
+    plain(owner(byId.get(id))).scrollIntoView(CENTRE);
+    await frames();
+  }
+  const points = places.map(([id, at]) => spot(byId.get(id), at));
+  const out = points.findIndex((point) => !inViewport(point));
+  if (out < 0) return points;
+  return `the element with id=${places[out][0]} can't be brought into sight`
+    + (places.length > 1 ? " together with the other" : " there");
+};
+
+// The point to click of an element, scrolled into sight; null where that is impossible.
+export const reach = async (id) => {
+  const element = byId.get(id);
+  if (!plain(element)?.isConnected || !visible(element)) return null;
+  let point = null;
+  for (let tries = 0; tries < 5 && !point; tries++) {
+    plain(owner(element)).scrollIntoView(CENTRE);
+    await frames();
+    point = target(element);
+  }
+  if (point) return point;
+  const { left, top, width, height } = extent(element);
+  const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+  return inViewport(middle) ? middle : null;
+};
+
+// The beginning of a text, for errors.
+export const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
+
+// The input that chooses an option: the point to click and the number of steps down from the
+// first option. An error is a text.
+export const option = async (id, wanted) => {
+  const aimed = await aim([[id, null]]);
+  if (typeof aimed === "string") return aimed;
+  const element = byId.get(id);
+  if (!(element instanceof HTMLSelectElement) || element.multiple || element.size > 1) {
+    return `the element with id=${id} is no drop-down list`;
+  }
+  if (element.matches(":disabled")) return `the list with id=${id} can't be used now`;
+  const names = [...element.options]
+    .filter((option) => !option.matches(":disabled") && !option.hidden)
+    .map((option) => squeeze(option.text));
+  const at = names.indexOf(squeeze(wanted));
+  if (at >= 0) return { point: aimed[0], down: at };
+  const few = names.slice(0, 20).map(quote).join(", ");
+  return `the list with id=${id} has no option ${quote(wanted)}; it has ${few}`
+    + (names.length > 20 ? ` and ${names.length - 20} more` : "");
+};

@@ -1,241 +1,237 @@
 // The functions that Python calls, as `miniwobAgent` of our own world.
 
-(() => {
-  const { SETTLE, FINE_FRAME, BOXED } = Constants;
-  const SECOND = 1000; // ms
-  const { own, outer } = Visit;
-  const { agents, survey } = Frames;
-  const { begin, isOver, pass, queued, restless, settingUp } = Main;
-  const { loaded, preload, settle, settleFinely, frames } = Settle;
-  const { byId, counter, leaves, focused } = Leaves;
-  const { everything } = Everything;
-  const { tree } = Tree;
-  const { takeChanges } = Changes;
-  const { wait, follow } = Waiting;
-  const { markup } = Html;
-  const { goalNow } = Goal;
-  const { aim, reach } = Aim;
-  const { dragged, selected } = Drags;
-  const { range } = Selecting;
-  const { option } = Choosing;
-  const { marked } = PageClipboard;
-  const { body } = Sight;
-  const { point } = Pointer;
-  const { boxes, sights } = Picture;
+import { Fault, Main, outer, own, trial } from "./world.js";
+import { listenAgain } from "./listeners.js";
+import "./leaving.js";
+import { agents, offset, scrolled, survey, viewport } from "./frames.js";
+import { frames, live, loaded, preload, settle } from "./settle.js";
+import { body, hitAt } from "./sight.js";
+import { byId, counter, focused, leaves } from "./leaves.js";
+import { dragged, marked, range, selected } from "./selection.js";
+import { everything } from "./everything.js";
+import { tree } from "./tree.js";
+import { goalNow, markup } from "./html.js";
+import { follow, settleFinely, takeChanges, wait } from "./waiting.js";
+import { aim, option, reach } from "./aim.js";
+import { boxes, point, sights, view } from "./picture.js";
 
-  // The document that shows the task: this one, or the one in the frame of a flight task, whose
-  // coordinates are those of the viewport.
-  const page = () => (!own && document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent)
-    || window.miniwobAgent;
+const { SETTLE, FINE_FRAME, BOXED } = Constants;
+const SECOND = 1000; // ms
+const { begin, isLeaving, isOver, pass, queued, restless, settingUp } = Main;
 
-  const settled = async () => {
-    const way = Visit.full ? "settleFinely" : "settle";
-    await window.miniwobAgent[way]();
-    if (page() !== window.miniwobAgent) await page()[way]();
-  };
+// The document that shows the task: this one, or the one in the frame of a flight task, whose
+// coordinates are those of the viewport.
+const page = () => (!own && document.querySelector("iframe#wrap")?.contentWindow.miniwobAgent)
+  || window.miniwobAgent;
 
-  const judged = () => {
-    const verdict = Main.judged();
-    return { goal: goalNow(), ...verdict };
-  };
+const settled = async () => {
+  const way = trial.full ? "settleFinely" : "settle";
+  await window.miniwobAgent[way]();
+  if (page() !== window.miniwobAgent) await page()[way]();
+};
 
-  // The document that has an element, or the first of several places in elements.
-  const agentFor = ([first]) => {
-    const id = Array.isArray(first) ? first[0]?.[0] : first;
-    const inner = typeof id === "number" && agents().find((agent) => agent.has(id));
-    return inner || page();
-  };
+const judged = () => {
+  const verdict = Main.judged();
+  return { goal: goalNow(), ...verdict };
+};
 
-  // Read the page by a function; the next page in this trial goes on with the ids.
-  const numbered = (reading) => {
-    const found = reading();
-    Visit.nextId = counter.next;
-    return found;
-  };
+// The document that has an element, or the first of several places in elements.
+/** @param {any[]} values */
+const agentFor = ([first]) => {
+  const id = Array.isArray(first) ? first[0]?.[0] : first;
+  const inner = typeof id === "number" && agents().find((agent) => agent.has(id));
+  return inner || page();
+};
 
-  const read = () => ({
-    ...judged(),
-    elements: isOver() ? []
-      : numbered(page()[Visit.tree ? "nested" : Visit.full ? "shown" : "leaves"]),
-    focus: isOver() ? null : page().focused(),
-    ...Main.taken(),
-  });
+// Read the page by a function; the next page in this trial goes on with the ids.
+const numbered = (reading) => {
+  const found = reading();
+  trial.nextId = counter.next;
+  return found;
+};
 
-  // Wait until an own page is loaded, and go on with the trial if another page has led to it.
-  let complete = false;
-  const arrive = async () => {
-    if (complete) return;
-    complete = true;
-    if (document.readyState !== "complete") {
-      await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
-    }
-    await queued();
-    survey();
-    Main.dress();
-    if (Visit.fault) throw new Fault(Visit.fault);
-    if (Visit.seed === null) return;
-    if (Visit.full) Main.setFrame(FINE_FRAME);
-    preload();
+const read = () => ({
+  ...judged(),
+  elements: isOver() ? []
+    : numbered(page()[trial.tree ? "nested" : trial.full ? "shown" : "leaves"]),
+  focus: isOver() ? null : page().focused(),
+  ...Main.taken(),
+});
+
+// Wait until an own page is loaded, and go on with the trial if another page has led to it.
+let complete = false;
+const arrive = async () => {
+  if (complete) return;
+  complete = true;
+  if (document.readyState !== "complete") {
+    await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
+  }
+  await queued();
+  survey();
+  Main.dress();
+  if (trial.fault) throw new Fault(trial.fault);
+  if (trial.seed === null) return;
+  if (trial.full) Main.setFrame(FINE_FRAME);
+  preload();
+  await loaded();
+  await pass(SETTLE); // for scripts of the page that wait until it is loaded
+  await Main.goOn();
+};
+
+// Remark that letters are boxes that another browser may draw.
+const CJK = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Bopo}]/u;
+const proofread = () => {
+  if (!BOXED || !CJK.test(document.body?.innerText ?? "")) return;
+  Main.remark("Chinese, Japanese and Korean are boxes here; in a browser on this machine, but not "
+    + "on macOS, pip install 'pytest-miniwob-agent[fonts]' has them drawn");
+};
+
+// A function that reads the page, for Python: on an own page with what its author should know,
+// and with `leaving` where another page is about to come.
+const visited = (reading) => async (...values) => {
+  if (!own) return reading(...values);
+  try {
+    await arrive();
+    const found = await reading(...values);
+    window.miniwobAgent.listenAgain();
+    if (trial.fault) throw new Fault(trial.fault);
+    if (isLeaving() && !found?.done) return { leaving: true };
+    trial.count = 0;
+    proofread();
+    return { ...found, remarks: Main.takeRemarks() };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { fault: error.message, path: location.pathname, remarks: Main.takeRemarks() };
+  }
+};
+
+// Generate the problem and read it. Where everything is read, no time passes before that on a
+// page that moves by itself: some give their reward for what is done from the first moment on.
+const start = async (given, screen) => {
+  if (trial.seed !== null) throw new Error("the trial before goes on here");
+  trial.full = screen !== "compact";
+  trial.tree = screen === "tree";
+  preload();
+  await loaded();
+  await pass(SETTLE); // for scripts of the page that wait until it is loaded
+  if (isLeaving()) return null; // the page leads to another one at once
+  trial.seed = given;
+  await begin();
+  while (settingUp()) {
     await loaded();
-    await pass(SETTLE); // for scripts of the page that wait until it is loaded
-    await Main.goOn();
-  };
+    await pass(200);
+  }
+  live.moving = trial.full && restless();
+  if (!live.moving) await settled();
+  await loaded();
+  trial.asked = true;
+  const found = isLeaving() ? null : read();
+  if (own && found?.done) {
+    throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
+      + "the reward is 0 while the task is not decided");
+  }
+  return found && { ...found, files: Main.files() };
+};
 
-  // Remark that letters are boxes that another browser may draw.
-  const CJK = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}\p{sc=Bopo}]/u;
-  const proofread = () => {
-    if (!BOXED || !CJK.test(document.body?.innerText ?? "")) return;
-    Main.remark("Chinese, Japanese and Korean are boxes here; in a browser on this machine, but not "
-      + "on macOS, pip install 'pytest-miniwob-agent[fonts]' has them drawn");
-  };
-
-  // A function that reads the page, for Python: on an own page with what its author should know,
-  // and with `leaving` where another page is about to come.
-  const visited = (reading) => async (...values) => {
-    if (!own) return reading(...values);
-    try {
-      await arrive();
-      const found = await reading(...values);
-      window.miniwobAgent.listenAgain();
-      if (Visit.fault) throw new Fault(Visit.fault);
-      if (Visit.leaving && !found?.done) return { leaving: true };
-      Visit.count = 0;
-      proofread();
-      return { ...found, remarks: Main.takeRemarks() };
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      return { fault: error.message, path: location.pathname, remarks: Main.takeRemarks() };
+// Calls for the document that Python talks to, which is always the outer one.
+window.miniwobAgent = {
+  start: visited(start),
+  // Read the consequences of an action; the browser turns a wheel with its next frame, and scrolls
+  // a list to the option that a key has selected.
+  read: visited(async (wheel) => {
+    const list = document.activeElement?.matches("select[multiple], select[size]");
+    if (wheel || list) await frames();
+    await settled();
+    return isLeaving() ? null : read();
+  }),
+  // Let so many ms pass on the page's clock, if any, and read the page as it then is.
+  readAfter: visited(async (ms, detailed) => {
+    if (ms !== null) await page().wait(ms, detailed);
+    return isLeaving() ? null : read();
+  }),
+  // Let time pass for a person who looks at the page.
+  live: visited(async (duration) => {
+    await pass(duration);
+    return isLeaving() ? null : judged();
+  }),
+  // Hand the page over to a program, or take it back.
+  watch: (left) => Main.watch(left),
+  hear: () => { trial.asked = true; },
+  recognize: (...digests) => Main.recognize(...digests),
+  witnessed: visited(async (acted) => {
+    if (trial.seed === null) return null; // another page, which the program has opened
+    if (!acted && !Main.stirred()) return { still: true };
+    const before = Main.time();
+    await settled();
+    return isLeaving() ? null : { ...read(), passed: Main.time() - before };
+  }),
+  // Let time pass for a program that sleeps, or asks the same again: then no longer than until a
+  // timer has run that does not recur.
+  elapse: async (ms, repeated) => {
+    const [began, fired] = [Main.time(), Main.fired()];
+    for (let now = began; now < began + ms && !isLeaving(); now = Main.time()) {
+      const before = Main.requested();
+      await pass(Math.min(SECOND, began + ms - now));
+      await queued();
+      if (Main.requested() !== before) await loaded();
+      if (repeated && Main.fired() !== fired) break;
     }
-  };
-
-  // Generate the problem and read it. Where everything is read, no time passes before that on a
-  // page that moves by itself: some give their reward for what is done from the first moment on.
-  const start = async (given, screen) => {
-    if (Visit.seed !== null) throw new Error("the trial before goes on here");
-    Visit.full = screen !== "compact";
-    Visit.tree = screen === "tree";
-    preload();
-    await loaded();
-    await pass(SETTLE); // for scripts of the page that wait until it is loaded
-    if (Visit.leaving) return null; // the page leads to another one at once
-    Visit.seed = given;
-    await begin();
-    while (settingUp()) {
-      await loaded();
-      await pass(200);
+    return Main.time() - began;
+  },
+  // True if the trial has begun, false if not; null where another page is about to come.
+  begun: () => isLeaving() ? null : trial.seed !== null,
+  // Hear of everything again where a script has written a document anew.
+  listenAgain: () => {
+    Main.listenAgain();
+    listenAgain();
+    for (const agent of agents()) agent.listenAgain();
+  },
+  // Hand nothing over to the next page.
+  forget: () => Main.forget(),
+  // The visible page as HTML, and the ids in it.
+  html: () => isOver() ? ["", []] : numbered(page().markup),
+  view: (points, wanted) => view(page(), points, wanted),
+  point,
+  // Put a file, of which the content is in Base64, into a field for files.
+  upload: (field, name, type, content) => {
+    const bytes = Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
+    const chosen = new DataTransfer();
+    chosen.items.add(new File([bytes], name, { type, lastModified: Constants.EPOCH }));
+    field.files = chosen.files;
+    for (const kind of ["input", "change"]) {
+      field.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
     }
-    Settle.moving = Visit.full && restless();
-    if (!Settle.moving) await settled();
-    await loaded();
-    Visit.asked = true;
-    const found = Visit.leaving ? null : read();
-    if (own && found?.done) {
-      throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
-        + "the reward is 0 while the task is not decided");
-    }
-    return found && { ...found, files: Main.files() };
-  };
-
-  // Calls for the document that Python talks to, which is always the outer one.
-  window.miniwobAgent = {
-    start: visited(start),
-    // Read the consequences of an action; the browser turns a wheel with its next frame, and scrolls
-    // a list to the option that a key has selected.
-    read: visited(async (wheel) => {
-      const list = document.activeElement?.matches("select[multiple], select[size]");
-      if (wheel || list) await frames();
-      await settled();
-      return Visit.leaving ? null : read();
-    }),
-    // Let so many ms pass on the page's clock, if any, and read the page as it then is.
-    readAfter: visited(async (ms, detailed) => {
-      if (ms !== null) await page().wait(ms, detailed);
-      return Visit.leaving ? null : read();
-    }),
-    // Let time pass for a person who looks at the page.
-    live: visited(async (duration) => {
-      await pass(duration);
-      return Visit.leaving ? null : judged();
-    }),
-    // Hand the page over to a program, or take it back.
-    watch: (left) => Main.watch(left),
-    hear: () => { Visit.asked = true; },
-    recognize: (...digests) => Main.recognize(...digests),
-    witnessed: visited(async (acted) => {
-      if (Visit.seed === null) return null; // another page, which the program has opened
-      if (!acted && !Main.stirred()) return { still: true };
-      const before = Main.time();
-      await settled();
-      return Visit.leaving ? null : { ...read(), passed: Main.time() - before };
-    }),
-    // Let time pass for a program that sleeps, or asks the same again: then no longer than until a
-    // timer has run that does not recur.
-    elapse: async (ms, repeated) => {
-      const [began, fired] = [Main.time(), Main.fired()];
-      for (let now = began; now < began + ms && !Visit.leaving; now = Main.time()) {
-        const before = Main.requested();
-        await pass(Math.min(SECOND, began + ms - now));
-        await queued();
-        if (Main.requested() !== before) await loaded();
-        if (repeated && Main.fired() !== fired) break;
-      }
-      return Main.time() - began;
-    },
-    // True if the trial has begun, false if not; null where another page is about to come.
-    begun: () => Visit.leaving ? null : Visit.seed !== null,
-    // Hear of everything again where a script has written a document anew.
-    listenAgain: () => {
-      Main.listenAgain();
-      Listeners.listenAgain();
-      for (const agent of agents()) agent.listenAgain();
-    },
-    // Hand nothing over to the next page.
-    forget: () => { Visit.forgotten = true; },
-    // The visible page as HTML, and the ids in it.
-    html: () => isOver() ? ["", []] : numbered(page().markup),
-    view: (points, wanted) => Picture.view(page(), points, wanted),
-    point,
-    // Put a file, of which the content is in Base64, into a field for files.
-    upload: (field, name, type, content) => {
-      const bytes = Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
-      const chosen = new DataTransfer();
-      chosen.items.add(new File([bytes], name, { type, lastModified: Constants.EPOCH }));
-      field.files = chosen.files;
-      for (const kind of ["input", "change"]) {
-        field.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
-      }
-    },
-    // Call one of the functions below in the document that shows the task.
-    ask: (name, ...values) => {
-      const agent = agentFor(values);
-      return agent === window.miniwobAgent || !agent.inside ? agent[name](...values)
-        : agent.ask(name, ...values);
-    },
-    // True if an element with this id is in this document, or in a frame of it.
-    has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
-    // What documents in frames of your own pages have in common with this one.
-    inside: own || outer ? { document, Frames, Sight, Leaves } : null,
-    settle,
-    settleFinely,
-    wait,
-    moves: () => Settle.moving,
-    frame: () => pass(Main.frame()),
-    follow,
-    shown: () => [...everything(), ...takeChanges()],
-    tree,
-    nested: () => [...tree(), ...takeChanges()],
-    leaves: () => leaves(body()),
-    focused,
-    markup,
-    boxes,
-    sights,
-    reach,
-    aim,
-    dragged,
-    selected,
-    range,
-    option,
-    marked,
-    copied: () => Visit.clipboard,
-  };
-})();
+  },
+  // Call one of the functions below in the document that shows the task.
+  ask: (name, ...values) => {
+    const agent = agentFor(values);
+    return agent === window.miniwobAgent || !agent.inside ? agent[name](...values)
+      : agent.ask(name, ...values);
+  },
+  // True if an element with this id is in this document, or in a frame of it.
+  has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
+  // What documents in frames of your own pages have in common with this one.
+  inside: own || outer ? { counter, document, hitAt, offset, scrolled, viewport } : null,
+  settle,
+  settleFinely,
+  wait,
+  moves: () => live.moving,
+  frame: () => pass(Main.frame()),
+  follow,
+  shown: () => [...everything(), ...takeChanges()],
+  tree,
+  nested: () => [...tree(), ...takeChanges()],
+  leaves: () => leaves(body()),
+  focused,
+  markup,
+  boxes,
+  sights,
+  reach,
+  aim,
+  dragged,
+  selected,
+  range,
+  option,
+  marked,
+  copied: () => trial.clipboard,
+};

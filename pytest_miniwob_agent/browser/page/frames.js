@@ -2,82 +2,78 @@
 // elements, in coordinates of the outermost one; clock, random numbers, ids and requests are those
 // of the document around it.
 
-const Frames = (() => {
-  const { own, outer } = Visit;
+import { Main, outer, own } from "./world.js";
 
-  // The functions of the document in a frame; null for any other element.
-  const agentOf = (element) => {
-    if (!(own || outer) || !/^i?frame$/i.test(element?.tagName)) return null;
-    try {
-      const agent = element.contentWindow?.miniwobAgent;
-      return agent?.inside ? agent : null;
-    } catch {
-      return null; // of another origin
-    }
-  };
-  const frames = () => own || outer ? [...document.querySelectorAll("iframe, frame")] : [];
-  const agents = () => frames().map(agentOf).filter(Boolean);
+// The functions of the document in a frame; null for any other element.
+export const agentOf = (element) => {
+  if (!(own || outer) || !/^i?frame$/i.test(element?.tagName)) return null;
+  try {
+    const agent = element.contentWindow?.miniwobAgent;
+    return agent?.inside ? agent : null;
+  } catch {
+    return null; // of another origin
+  }
+};
+const frames = () => own || outer ? [...document.querySelectorAll("iframe, frame")] : [];
+export const agents = () => frames().map(agentOf).filter(Boolean);
 
-  // Wait for pages of the folder that frames are loading.
-  const arrived = () => Promise.all(frames().map((frame) => {
-    let page = null;
-    try {
-      page = frame.contentDocument;
-    } catch {
-      return null;
-    }
-    const empty = page?.URL === "about:blank" && frame.src && !frame.src.startsWith("about:");
-    const coming = empty ? new URL(frame.src).origin === location.origin
-      : page?.readyState !== "complete";
-    return page && coming && frame.loading !== "lazy"
-      ? new Promise((resolve) => frame.addEventListener("load", resolve, { once: true })) : null;
-  }));
+// Wait for pages of the folder that frames are loading.
+export const arrived = () => Promise.all(frames().map((frame) => {
+  let page = null;
+  try {
+    page = frame.contentDocument;
+  } catch {
+    return null;
+  }
+  const empty = page?.URL === "about:blank" && frame.src && !frame.src.startsWith("about:");
+  const coming = empty ? new URL(frame.src).origin === location.origin
+    : page?.readyState !== "complete";
+  return page && coming && frame.loading !== "lazy"
+    ? new Promise((resolve) => frame.addEventListener("load", resolve, { once: true })) : null;
+}));
 
-  // Where this document begins in the outermost one, and how far it and those around it are
-  // scrolled.
-  const offset = () => {
-    if (!outer) return [0, 0];
-    const [x, y] = outer.Frames.offset();
-    const { left, top } = frameElement.getBoundingClientRect();
-    return [x + left + frameElement.clientLeft, y + top + frameElement.clientTop];
-  };
-  const scrolled = () => {
-    const [x, y] = outer ? outer.Frames.scrolled() : [0, 0];
-    return [x + scrollX, y + scrollY];
-  };
-  const moved = (rect) => {
-    if (!outer) return rect;
-    const [x, y] = offset();
-    return new DOMRect(rect.x + x, rect.y + y, rect.width, rect.height);
-  };
+// Where this document begins in the outermost one, and how far it and those around it are
+// scrolled.
+export const offset = () => {
+  if (!outer) return [0, 0];
+  const [x, y] = outer.offset();
+  const { left, top } = frameElement.getBoundingClientRect();
+  return [x + left + frameElement.clientLeft, y + top + frameElement.clientTop];
+};
+export const scrolled = () => {
+  const [x, y] = outer ? outer.scrolled() : [0, 0];
+  return [x + scrollX, y + scrollY];
+};
+export const moved = (rect) => {
+  if (!outer) return rect;
+  const [x, y] = offset();
+  return new DOMRect(rect.x + x, rect.y + y, rect.width, rect.height);
+};
 
-  // The part of the viewport that this document has.
-  const viewport = () => {
-    if (!outer) return { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
-    const around = outer.Frames.viewport();
-    const [x, y] = offset();
-    return {
-      left: Math.max(around.left, x),
-      top: Math.max(around.top, y),
-      right: Math.min(around.right, x + innerWidth),
-      bottom: Math.min(around.bottom, y + innerHeight),
-    };
+// The part of the viewport that this document has.
+export const viewport = () => {
+  if (!outer) return { left: 0, top: 0, right: innerWidth, bottom: innerHeight };
+  const around = outer.viewport();
+  const [x, y] = offset();
+  return {
+    left: Math.max(around.left, x),
+    top: Math.max(around.top, y),
+    right: Math.min(around.right, x + innerWidth),
+    bottom: Math.min(around.bottom, y + innerHeight),
   };
+};
 
-  // Remark what is on the page that is not read, or goes by real time.
-  const survey = () => {
-    for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
-      if (agentOf(element)) continue;
-      const name = element.tagName.toLowerCase();
-      const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
-      Main.remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
-        + source);
-    }
-    if (document.querySelector("meta[http-equiv=refresh i]")) {
-      Main.remark("a meta element with a refresh leads on in real time; "
-        + "a script with setTimeout does not");
-    }
-  };
-
-  return { agentOf, agents, survey, arrived, offset, scrolled, moved, viewport };
-})();
+// Remark what is on the page that is not read, or goes by real time.
+export const survey = () => {
+  for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
+    if (agentOf(element)) continue;
+    const name = element.tagName.toLowerCase();
+    const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
+    Main.remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
+      + source);
+  }
+  if (document.querySelector("meta[http-equiv=refresh i]")) {
+    Main.remark("a meta element with a refresh leads on in real time; "
+      + "a script with setTimeout does not");
+  }
+};

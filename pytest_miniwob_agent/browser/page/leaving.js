@@ -1,88 +1,86 @@
 // Leaving your own pages: they may lead to each other, and to nothing else. Their author gets to
 // know what they ask for and do not get. Nothing here is done on the package's pages.
 
-(() => {
-  const { listen } = Listeners;
-  const { own } = Visit;
-  const { handOver, remark, routed } = Main;
+import { Main, own, plain, trial } from "./world.js";
+import { listen } from "./listeners.js";
 
-  // Pages that followed one another since the last reading; more than these never come to an end.
-  const MOST_VISITS = 20;
+const { leave, remark, routed } = Main;
 
-  // True if an address leads to a page of the folder; otherwise its author gets to know.
-  const leadsToPage = (address) => {
-    const { protocol, host, pathname } = new URL(address);
-    if (protocol !== location.protocol || host !== location.host) {
-      remark(`a link leads out of the folder and was not followed: ${address}`);
-      return false;
-    }
-    const request = new XMLHttpRequest();
-    request.open("HEAD", address, false);
-    request.send();
-    if (request.status !== 200) {
-      remark(`a link leads to a page that is not in the folder, and was not followed: ${pathname}`);
-      return false;
-    }
-    const type = request.getResponseHeader("content-type");
-    const page = /^(text\/html|application\/xhtml\+xml)/.test(type);
-    if (!page) remark(`a link leads to a file that is not a page, and was not followed: ${pathname}`);
-    return page;
-  };
+// Pages that followed one another since the last reading; more than these never come to an end.
+const MOST_VISITS = 20;
 
-  // Have the task answer a form that is sent by POST; its answer leads to the next page.
-  const post = async (url, body) => {
-    const next = await Main.post(url, [...body]);
-    if (next) location.assign(next);
-    else remark(`the answer to the form of ${new URL(url).pathname} leads to no page: it must be `
-      + 'Response.redirect("/page.html", 303)');
-  };
-
-  if (own) {
-    navigation.addEventListener("navigate", (event) => {
-      if (event.hashChange || event.destination.sameDocument) return;
-      if (event.formData && routed("POST", event.destination.url)) {
-        event.preventDefault();
-        post(event.destination.url, event.formData);
-        return;
-      }
-      if (Visit.count === MOST_VISITS) {
-        event.preventDefault();
-        Visit.fault ??= "it is one of pages that lead to each other without end";
-      } else if (event.downloadRequest !== null) {
-        event.preventDefault();
-        remark(`a download was refused: ${event.destination.url}`);
-      } else if (event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
-        event.preventDefault();
-      } else {
-        Visit.leaving = true;
-        handOver(); // again when it is hidden, of which a document that is written anew does not hear
-      }
-    });
-    // There is one window: links and forms that name another one open in it.
-    const stayHere = (element, attribute) => {
-      const name = plain(element)?.getAttribute(attribute)
-        ?? document.querySelector("base[target]")?.target;
-      const known = !name || /^_(self|parent|top)$/i.test(name)
-        || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
-      if (element && !known) plain(element).setAttribute(attribute, "_self");
-    };
-    listen("click", (event) => {
-      const link = plain(event.target).closest?.("a[href], area[href]");
-      stayHere(link, "target");
-      if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
-        event.preventDefault();
-        remark(`a link was to open in another window, and was not followed: ${link.href}`);
-      }
-    });
-    listen("submit", ({ target, submitter }) => {
-      stayHere(target, "target");
-      if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
-    });
-    // Nobody is there to be asked before the page is left.
-    listen("beforeunload", (event) => event.stopImmediatePropagation());
-    listen("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
-      remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
-        : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
-    });
+// True if an address leads to a page of the folder; otherwise its author gets to know.
+const leadsToPage = (address) => {
+  const { protocol, host, pathname } = new URL(address);
+  if (protocol !== location.protocol || host !== location.host) {
+    remark(`a link leads out of the folder and was not followed: ${address}`);
+    return false;
   }
-})();
+  const request = new XMLHttpRequest();
+  request.open("HEAD", address, false);
+  request.send();
+  if (request.status !== 200) {
+    remark(`a link leads to a page that is not in the folder, and was not followed: ${pathname}`);
+    return false;
+  }
+  const type = request.getResponseHeader("content-type");
+  const page = /^(text\/html|application\/xhtml\+xml)/.test(type);
+  if (!page) remark(`a link leads to a file that is not a page, and was not followed: ${pathname}`);
+  return page;
+};
+
+// Have the task answer a form that is sent by POST; its answer leads to the next page.
+const post = async (url, body) => {
+  const next = await Main.post(url, [...body]);
+  if (next) location.assign(next);
+  else remark(`the answer to the form of ${new URL(url).pathname} leads to no page: it must be `
+    + 'Response.redirect("/page.html", 303)');
+};
+
+if (own) {
+  navigation.addEventListener("navigate", (event) => {
+    if (event.hashChange || event.destination.sameDocument) return;
+    if (event.formData && routed("POST", event.destination.url)) {
+      event.preventDefault();
+      post(event.destination.url, event.formData);
+      return;
+    }
+    if (trial.count === MOST_VISITS) {
+      event.preventDefault();
+      trial.fault ??= "it is one of pages that lead to each other without end";
+    } else if (event.downloadRequest !== null) {
+      event.preventDefault();
+      remark(`a download was refused: ${event.destination.url}`);
+    } else if (event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
+      event.preventDefault();
+    } else {
+      leave();
+    }
+  });
+  // There is one window: links and forms that name another one open in it.
+  const stayHere = (element, attribute) => {
+    const name = plain(element)?.getAttribute(attribute)
+      ?? document.querySelector("base[target]")?.target;
+    const known = !name || /^_(self|parent|top)$/i.test(name)
+      || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
+    if (element && !known) plain(element).setAttribute(attribute, "_self");
+  };
+  listen("click", (event) => {
+    const link = plain(event.target).closest?.("a[href], area[href]");
+    stayHere(link, "target");
+    if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
+      event.preventDefault();
+      remark(`a link was to open in another window, and was not followed: ${link.href}`);
+    }
+  });
+  listen("submit", ({ target, submitter }) => {
+    stayHere(target, "target");
+    if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
+  });
+  // Nobody is there to be asked before the page is left.
+  listen("beforeunload", (event) => event.stopImmediatePropagation());
+  listen("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
+    remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
+      : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
+  });
+}

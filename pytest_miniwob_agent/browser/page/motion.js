@@ -2,132 +2,165 @@
 // view transitions. The browser's own clock for them stands still (`MOTION` in process.py), and the
 // page's moves them on. What has no end stands still.
 
-const Motion = (() => {
-  const { own, outer } = Visit;
-  const active = own || Boolean(outer);
-  const realFrame = window.requestAnimationFrame.bind(window);
-  const property = (type, name) => Object.getOwnPropertyDescriptor(type.prototype, name);
-  const currentTime = property(Animation, "currentTime");
+import {
+  Animations, Arrays, Documents, Effects, Element, Elements, Fragments, Lists, Map, Math, Nodes,
+  Object, Promise, Roots, WeakMap, apply,
+} from "./saved.js";
+import { outer, own } from "./trial.js";
+import { began, clock, moveWith, queued, realFrame } from "./clock.js";
+import { sheet } from "./style.js";
 
-  // The animations of a tree that go on, with the ms of the page's clock until each begins, repeats or
-  // ends (`turn`), and until it ends.
-  const goingIn = (tree, list) => {
-    const found = [];
-    Arrays.forEach(list(tree), (animation) => {
-      const rate = Animations.playbackRate(animation);
-      const effect = Animations.effect(animation);
-      const now = apply(currentTime.get, animation, []);
-      const moves = Animations.playState(animation) === "running" && rate !== 0 && effect;
-      if (!moves || typeof now !== "number") return; // it goes by scrolling
-      const { delay, duration, endTime } = Effects.getComputedTiming(effect);
-      if (endTime === Infinity) return;
-      const rounds = Math.floor((now - delay) / duration + 0.001) + 1; // NaN where there is none
-      const next = now < delay ? delay : Math.min(endTime, delay + duration * rounds || endTime);
-      const until = (time) => Math.max(1, Math.ceil((rate > 0 ? time - now : now) / Math.abs(rate)));
-      Arrays.push(found, { animation, rate, now, endTime, turn: until(next), end: until(endTime) });
+const active = own || Boolean(outer);
+const property = (type, name) => Object.getOwnPropertyDescriptor(type.prototype, name);
+const currentTime = property(Animation, "currentTime");
+
+// The animations of a tree that go on, with the ms of the page's clock until each begins, repeats or
+// ends (`turn`), and until it ends.
+const goingIn = (tree, list) => {
+  const found = [];
+  Arrays.forEach(list(tree), (animation) => {
+    const rate = Animations.playbackRate(animation);
+    const effect = Animations.effect(animation);
+    const now = apply(currentTime.get, animation, []);
+    const moves = Animations.playState(animation) === "running" && rate !== 0 && effect;
+    if (!moves || typeof now !== "number") return; // it goes by scrolling
+    const { delay, duration, endTime } = Effects.getComputedTiming(effect);
+    if (endTime === Infinity) return;
+    const rounds = Math.floor((now - delay) / duration + 0.001) + 1; // NaN where there is none
+    const next = now < delay ? delay : Math.min(endTime, delay + duration * rounds || endTime);
+    const until = (time) => Math.max(1, Math.ceil((rate > 0 ? time - now : now) / Math.abs(rate)));
+    Arrays.push(found, { animation, rate, now, endTime, turn: until(next), end: until(endTime) });
+  });
+  return found;
+};
+
+// Documents and shadow trees, also those in frames, whose own scripts look (Chromium would crash).
+export const trees = outer?.trees ?? new Map();
+const move = (tree, list) => void trees.set(tree, () => goingIn(tree, list));
+const going = () => {
+  let found = [];
+  trees.forEach((look, tree) => {
+    if (!Documents.defaultView(Nodes.ownerDocument(tree) ?? tree)) trees.delete(tree); // it is gone
+    else found = Arrays.concat(found, look());
+  });
+  return found;
+};
+const busy = (within) => Arrays.some(going(), ({ end }) => end <= within);
+
+// The start of a view transition, for which the browser takes pictures of the page in real time;
+// it draws no frames while it waits (`held`) for the function that changes the page.
+let started = null;
+let held = false;
+
+// Wait for the browser's next frame, in real time, with which it sends the events of motion.
+const nextFrame = async () => {
+  for (let begun; begun !== started;) await (begun = started);
+  if (!held) await new Promise(realFrame);
+};
+
+// The ms until the next turn; Infinity where nothing moves. What has just begun gets its events.
+const known = new WeakMap();
+const turn = async () => {
+  if (started) await nextFrame();
+  let soonest;
+  let fresh = true;
+  for (let count = 0; fresh && count < 5; count++) {
+    if (count) await nextFrame();
+    soonest = Infinity;
+    fresh = false;
+    Arrays.forEach(going(), ({ animation, turn: ms }) => {
+      soonest = Math.min(soonest, ms);
+      fresh ||= !known.has(animation);
+      known.set(animation, true);
     });
-    return found;
-  };
+  }
+  return soonest;
+};
 
-  // Documents and shadow trees, also those in frames, whose own scripts look (Chromium would crash).
-  const trees = outer?.Motion.trees ?? new Map();
-  const add = (tree, list) => void (active && trees.set(tree, () => goingIn(tree, list)));
-  add(document, Documents.getAnimations);
-  const going = () => {
-    let found = [];
-    trees.forEach((look, tree) => {
-      if (!Documents.defaultView(Nodes.ownerDocument(tree) ?? tree)) trees.delete(tree); // it is gone
-      else found = Arrays.concat(found, look());
-    });
-    return found;
-  };
-  const busy = (within) => Arrays.some(going(), ({ end }) => end <= within);
+// Move everything on by so many ms, until the next turn at most, whose events are then sent.
+const advance = async (ms) => {
+  let turned = false;
+  Arrays.forEach(going(), ({ animation, rate, now, endTime, turn: left }) => {
+    const then = Math.max(0, Math.min(endTime, now + rate * ms));
+    apply(currentTime.set, animation, [then]);
+    turned ||= left <= ms;
+  });
+  if (turned) await nextFrame();
+};
 
-  // The start of a view transition, for which the browser takes pictures of the page in real time;
-  // it draws no frames while it waits (`held`) for the function that changes the page.
-  let started = null;
-  let held = false;
+if (active) {
+  moveWith({ advance, busy, nextFrame, turn });
+  move(document, Documents.getAnimations);
+  // The two clocks differ by the page's time.
+  const shift = () => clock.now - began;
+  const moved = (time, by) => (typeof time === "number" ? time + by : time);
+  const timelineTime = property(AnimationTimeline, "currentTime");
+  Object.defineProperty(AnimationTimeline.prototype, "currentTime", {
+    ...timelineTime,
+    get() { return moved(apply(timelineTime.get, this, []), shift()); },
+  });
+  const startTime = property(Animation, "startTime");
+  Object.defineProperty(Animation.prototype, "startTime", {
+    ...startTime,
+    get() { return moved(apply(startTime.get, this, []), shift()); },
+    set(time) { apply(startTime.set, this, [moved(time, -shift())]); },
+  });
 
-  // Wait for the browser's next frame, in real time, with which it sends the events of motion.
-  const nextFrame = async () => {
-    for (let begun; begun !== started;) await (begun = started);
-    if (!held) await new Promise(realFrame);
-  };
-
-  // The ms until the next turn; Infinity where nothing moves. What has just begun gets its events.
-  const known = new WeakMap();
-  const turn = async () => {
-    if (started) await nextFrame();
-    let soonest;
-    let fresh = true;
-    for (let count = 0; fresh && count < 5; count++) {
-      if (count) await nextFrame();
-      soonest = Infinity;
-      fresh = false;
-      Arrays.forEach(going(), ({ animation, turn: ms }) => {
-        soonest = Math.min(soonest, ms);
-        fresh ||= !known.has(animation);
-        known.set(animation, true);
-      });
+  const { startViewTransition } = Document.prototype;
+  const settled = async (promise) => {
+    try {
+      await promise;
+    } catch {
+      // the page is told
     }
-    return soonest;
   };
-
-  // Move everything on by so many ms, until the next turn at most, whose events are then sent.
-  const advance = async (ms) => {
-    let turned = false;
-    Arrays.forEach(going(), ({ animation, rate, now, endTime, turn: left }) => {
-      const then = Math.max(0, Math.min(endTime, now + rate * ms));
-      apply(currentTime.set, animation, [then]);
-      turned ||= left <= ms;
-    });
-    if (turned) await nextFrame();
-  };
-
-  if (active) {
-    // The two clocks differ by the page's time.
-    const shift = () => Clock.now - Clock.began;
-    const moved = (time, by) => (typeof time === "number" ? time + by : time);
-    const timelineTime = property(AnimationTimeline, "currentTime");
-    Object.defineProperty(AnimationTimeline.prototype, "currentTime", {
-      ...timelineTime,
-      get() { return moved(apply(timelineTime.get, this, []), shift()); },
-    });
-    const startTime = property(Animation, "startTime");
-    Object.defineProperty(Animation.prototype, "startTime", {
-      ...startTime,
-      get() { return moved(apply(startTime.get, this, []), shift()); },
-      set(time) { apply(startTime.set, this, [moved(time, -shift())]); },
-    });
-
-    const { startViewTransition } = Document.prototype;
-    const settled = async (promise) => {
+  Document.prototype.startViewTransition = function (given = {}) {
+    const update = typeof given === "function" ? given : given.update;
+    let called;
+    const change = async () => {
+      held = true;
+      queued(1).then(called);
       try {
-        await promise;
-      } catch {
-        // the page is told
+        await update?.();
+      } finally {
+        held = false;
+        started = ready;
       }
     };
-    Document.prototype.startViewTransition = function (given = {}) {
-      const update = typeof given === "function" ? given : given.update;
-      let called;
-      const change = async () => {
-        held = true;
-        Clock.queued(1).then(called);
-        try {
-          await update?.();
-        } finally {
-          held = false;
-          started = ready;
-        }
-      };
-      const options = typeof given === "function" ? change : { ...given, update: change };
-      const transition = apply(startViewTransition, this, [options]);
-      const ready = settled(transition.ready);
-      started = Promise.race([ready, new Promise((resolve) => { called = resolve; })]);
-      return transition;
-    };
-  }
+    const options = typeof given === "function" ? change : { ...given, update: change };
+    const transition = apply(startViewTransition, this, [options]);
+    const ready = settled(transition.ready);
+    started = Promise.race([ready, new Promise((resolve) => { called = resolve; })]);
+    return transition;
+  };
+}
 
-  return { active, add, advance, busy, nextFrame, realFrame, trees, turn };
-})();
+// Shadow trees have styles of their own: `dress` gives ours to those that a parser has made.
+const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
+const give = (root, others) => {
+  move(root, Roots.getAnimations);
+  apply(sheets.set, root, [Arrays.concat([], others, sheet)]);
+};
+export const dress = () => {
+  const lists = [Documents.querySelectorAll(document, "*")];
+  for (let at = 0; at < lists.length; at++) {
+    for (let number = 0; number < Lists.length(lists[at]); number++) {
+      const root = Elements.shadowRoot(lists[at][number]);
+      if (!root) continue;
+      give(root, Arrays.filter(apply(sheets.get, root, []), (one) => one !== sheet));
+      Arrays.push(lists, Fragments.querySelectorAll(root, "*"));
+    }
+  }
+};
+if (active) {
+  const { attachShadow } = Element.prototype;
+  Object.defineProperty(ShadowRoot.prototype, "adoptedStyleSheets", {
+    ...sheets,
+    set(value) { give(this, value); },
+  });
+  Element.prototype.attachShadow = function (...options) {
+    const root = apply(attachShadow, this, options);
+    give(root, []);
+    return root;
+  };
+}

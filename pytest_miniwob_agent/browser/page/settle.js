@@ -1,134 +1,106 @@
 // Waiting until the consequences of an action are over: `SETTLE` ms of the page's clock, twice, and
 // the few things that take real time (images, the browser's own frames).
 
-const Settle = (() => {
-  const { SETTLE, FINE_FRAME } = Constants;
-  const { listen } = Listeners;
-  const { own } = Visit;
-  const { pass, quiet, rest, restless } = Main;
-  const { agents, arrived, offset } = Frames;
+import { Main, own } from "./world.js";
+import { listen } from "./listeners.js";
+import { agents, arrived, offset } from "./frames.js";
 
-  // Wait for the browser's next frame, in real time.
-  const nextFrame = () => new Promise(requestAnimationFrame);
+const { SETTLE } = Constants;
+const { isLeaving, pass, quiet } = Main;
 
-  // All images, for which a page waits in real time.
-  const images = [];
-  const shown = () => [document, ...agents().map((agent) => agent.inside.document)];
-  const drawn = () => Promise.all([...shown().flatMap((one) => [...one.images]), ...images].map((image) => image.complete
-    || (image.loading === "lazy" && own)
-    || new Promise((resolve) => {
-      image.addEventListener("load", resolve);
-      image.addEventListener("error", resolve);
-    })));
-  // Fonts, which the browser asks for when a layout has characters of theirs, one after the other.
-  const lettered = async () => {
-    const loading = shown().filter((one) => one.fonts.size).flatMap((one) => {
-      one.body?.getBoundingClientRect();
-      return [...one.fonts].filter((face) => face.status === "loading");
-    });
-    await Promise.allSettled(loading.map((face) => face.loaded));
-    if (loading.length) await lettered();
-  };
-  // Animations in SVG go by the page's clock, from when they are first there.
-  const begun = new WeakMap();
-  const animated = () => shown().forEach((one) => {
-    for (const svg of one.querySelectorAll("svg:has(animate, animateTransform, animateMotion, set)")) {
-      if (svg.ownerSVGElement) continue; // it goes by the outer one
-      if (!begun.has(svg)) begun.set(svg, Main.time());
-      svg.pauseAnimations();
-      svg.setCurrentTime((Main.time() - begun.get(svg)) / 1000);
-    }
+export const live = {
+  moving: false, // true where the page moves by itself
+  /** @type {[number, number] | null} */
+  pointer: null, // where the mouse was last moved
+};
+
+// Wait for the browser's next frame, in real time.
+export const nextFrame = () => new Promise(requestAnimationFrame);
+
+// All images, for which a page waits in real time.
+const images = [];
+const shown = () => [document, ...agents().map((agent) => agent.inside.document)];
+const drawn = () => Promise.all([...shown().flatMap((one) => [...one.images]), ...images].map((image) => image.complete
+  || (image.loading === "lazy" && own)
+  || new Promise((resolve) => {
+    image.addEventListener("load", resolve);
+    image.addEventListener("error", resolve);
+  })));
+// Fonts, which the browser asks for when a layout has characters of theirs, one after the other.
+const lettered = async () => {
+  const loading = shown().filter((one) => one.fonts.size).flatMap((one) => {
+    one.body?.getBoundingClientRect();
+    return [...one.fonts].filter((face) => face.status === "loading");
   });
-  const loaded = async () => {
-    if (own) animated();
-    if (own) await quiet();
-    await arrived();
-    await drawn();
-    await lettered();
-  };
+  await Promise.allSettled(loading.map((face) => face.loaded));
+  if (loading.length) await lettered();
+};
+// Animations in SVG go by the page's clock, from when they are first there.
+const begun = new WeakMap();
+const animated = () => shown().forEach((one) => {
+  for (const svg of one.querySelectorAll("svg:has(animate, animateTransform, animateMotion, set)")) {
+    if (svg.ownerSVGElement) continue; // it goes by the outer one
+    if (!begun.has(svg)) begun.set(svg, Main.time());
+    svg.pauseAnimations();
+    svg.setCurrentTime((Main.time() - begun.get(svg)) / 1000);
+  }
+});
+export const loaded = async () => {
+  if (own) animated();
+  if (own) await quiet();
+  await arrived();
+  await drawn();
+  await lettered();
+};
 
-  // Load images that appear only by a rule such as :hover. Otherwise the element would have no size
-  // while its image loads, and the click would go through it.
-  const preload = () => {
-    for (const sheet of document.styleSheets) {
-      if (sheet.href && !own) continue; // jquery-ui's, with backgrounds only
-      if (sheet.href && new URL(sheet.href).origin !== location.origin) continue; // was not loaded
-      for (const { cssText } of sheet.cssRules) {
-        for (const [, url] of cssText.matchAll(/url\("([^"]+)"\)/g)) {
-          const image = new Image();
-          image.src = own ? new URL(url, sheet.href ?? document.baseURI) : url;
-          images.push(image); // without a reference the browser would drop it again
-        }
+// Load images that appear only by a rule such as :hover. Otherwise the element would have no size
+// while its image loads, and the click would go through it.
+export const preload = () => {
+  for (const sheet of document.styleSheets) {
+    if (sheet.href && !own) continue; // jquery-ui's, with backgrounds only
+    if (sheet.href && new URL(sheet.href).origin !== location.origin) continue; // was not loaded
+    for (const { cssText } of sheet.cssRules) {
+      for (const [, url] of cssText.matchAll(/url\("([^"]+)"\)/g)) {
+        const image = new Image();
+        image.src = own ? String(new URL(url, sheet.href ?? document.baseURI)) : url;
+        images.push(image); // without a reference the browser would drop it again
       }
     }
-  };
+  }
+};
 
-  // Wait for the next frame, a matter of real time, where the layout has changed under a pointer at
-  // rest: the browser notifies the page with that frame.
-  listen("mousemove", (event) => {
-    const [x, y] = offset();
-    Settle.pointer = [event.clientX + x, event.clientY + y];
-  });
-  const hover = async () => {
-    if (!Settle.pointer) return;
-    const under = document.elementFromPoint(...Settle.pointer);
-    const hovered = [...document.querySelectorAll(":hover")].pop() ?? null;
-    if (under !== hovered) await nextFrame();
-  };
+// Wait for the next frame, a matter of real time, where the layout has changed under a pointer at
+// rest: the browser notifies the page with that frame.
+listen("mousemove", (event) => {
+  const [x, y] = offset();
+  live.pointer = [event.clientX + x, event.clientY + y];
+});
+export const hover = async () => {
+  if (!live.pointer) return;
+  const under = document.elementFromPoint(...live.pointer);
+  const hovered = [...document.querySelectorAll(":hover")].pop() ?? null;
+  if (under !== hovered) await nextFrame();
+};
 
-  const settle = () => whileAsking(async () => {
-    await loaded();
-    await pass(SETTLE);
-    await hover();
-    await pass(SETTLE);
-    await loaded();
-  });
+export const settle = () => whileAsking(async () => {
+  await loaded();
+  await pass(SETTLE);
+  await hover();
+  await pass(SETTLE);
+  await loaded();
+});
 
-  // Settle; again where the page has asked for something meanwhile, as it may show that only now,
-  // or has no answer yet.
-  const whileAsking = async (settling) => {
-    for (let count = 0; count < 3; count++) {
-      const before = Main.requested();
-      await settling();
-      if ((Main.requested() === before && !Main.due()) || Visit.leaving) break;
-    }
-  };
+// Settle; again where the page has asked for something meanwhile, as it may show that only now,
+// or has no answer yet.
+export const whileAsking = async (settling) => {
+  for (let count = 0; count < 3; count++) {
+    const before = Main.requested();
+    await settling();
+    if ((Main.requested() === before && !Main.due()) || isLeaving()) break;
+  }
+};
 
-  // The same for readers of everything that shows, who can wait themselves (`wait`): time passes
-  // only until the page rests. Where it moved before the action, by itself, just a frame passes and
-  // the motion that it begins, or what moves would be gone before it could be clicked.
-  const GLANCE = 250; // ms
-  const still = async () => {
-    const end = Main.time() + 2 * SETTLE;
-    while (await rest(Settle.moving, end, GLANCE)) Changes.glance();
-  };
-  const settleFinely = () => whileAsking(async () => {
-    Main.setFrame(FINE_FRAME);
-    await loaded();
-    Changes.glance();
-    for (let count = 0; count < 2; count++) {
-      if (Settle.moving && count === 0) await pass(Main.frame());
-      await still();
-      if (count === 0) await hover();
-    }
-    await loaded();
-    Settle.moving = restless();
-  });
-
-  // Wait for a few frames: a list, for instance, scrolls back to its last selection so much later.
-  const frames = async () => {
-    for (let count = 0; count < 3; count++) await nextFrame();
-  };
-
-  return {
-    nextFrame,
-    loaded,
-    preload,
-    hover,
-    settle,
-    settleFinely,
-    frames,
-    moving: false, // true where the page moves by itself
-    pointer: null, // where the mouse was last moved
-  };
-})();
+// Wait for a few frames: a list, for instance, scrolls back to its last selection so much later.
+export const frames = async () => {
+  for (let count = 0; count < 3; count++) await nextFrame();
+};

@@ -1,268 +1,394 @@
-// The page as a tree of what has a role or a text, as people and assistive technology see it. The
-// walks have lists of their own, as pages may be nested deeper than functions can call each other.
+// The page as a tree of what has a role or a text, as people and assistive technology see it. Roles and
+// names are those of ARIA in HTML (https://www.w3.org/TR/html-aria/) and accname
+// (https://www.w3.org/TR/accname-1.2/). The walks have lists of their own, as pages may be nested
+// deeper than functions can call each other.
 
-const Tree = (() => {
-  const { outer } = Visit;
-  const { agentOf } = Frames;
-  const { body, childrenOf, parentOf, extent, visible, place, target, focusedElement } = Sight;
-  const { idOf, ignored, squeeze, described } = Leaves;
-  const { inSight, covered } = States;
-  const { scrolls, pictured, FORMATS, beginning, limits, choices, scrolled } = Facts;
-  const { painted, wholePage } = Everything;
-  const { NAMED_BY_CONTENT, generated, roleOf, nameOf } = Roles;
+import { outer, plain } from "./world.js";
+import { agentOf } from "./frames.js";
+import {
+  body, childrenOf, extent, focusedElement, parentOf, place, target, visible,
+} from "./sight.js";
+import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
+import {
+  FORMATS, beginning, choices, covered, inSight, limits, painted, pictured, scrollState,
+  scrolls, wholePage,
+} from "./everything.js";
 
-  // Roles that are of interest without a name and without content, beside those above.
-  const WIDGETS = new Set(("cell combobox gridcell iframe img listbox meter progressbar scrollbar "
-    + "searchbox slider spinbutton textbox video").split(" "));
-  const LEAVES = "input, textarea, option, img, canvas, progress, meter, video";
-  const LONG = 20; // children of one kind in a row that are left out where they are out of sight
-  const LEAST = 8; // px of a box that shows nothing else
+const BY_TAG = {
+  article: "article", aside: "complementary", button: "button", canvas: "canvas", details: "group",
+  dialog: "dialog", fieldset: "group", figure: "figure", h1: "heading", h2: "heading",
+  h3: "heading", h4: "heading", h5: "heading", h6: "heading", iframe: "iframe", li: "listitem",
+  main: "main", menu: "list", meter: "meter", nav: "navigation", ol: "list", optgroup: "group",
+  option: "option", output: "status", progress: "progressbar", search: "search",
+  summary: "button", table: "table", td: "cell", textarea: "textbox", tr: "row", ul: "list",
+  video: "video",
+};
+const BY_TYPE = {
+  button: "button", checkbox: "checkbox", file: "button", image: "button", number: "spinbutton",
+  radio: "radio", range: "slider", reset: "button", search: "searchbox", submit: "button",
+};
+const NAMED_BY_CONTENT = new Set(("button canvas checkbox columnheader heading link menuitem "
+  + "menuitemcheckbox menuitemradio option radio rowheader switch tab tooltip treeitem").split(" "));
+const NO_ROLE = /^(generic|none|presentation)$/;
 
-  const cursor = (element) => element && getComputedStyle(element).cursor;
-  const points = (element, kinds) => kinds.test(cursor(element))
-    && cursor(element) !== cursor(parentOf(element));
-  const clickable = (element) => plain(element).matches("[onclick]") || points(element, /pointer/);
+const labelled = (element) => plain(element).matches("[aria-label], [aria-labelledby], [title]");
+const topmost = (element) => !plain(element).closest("article, aside, main, nav, section");
+const IMPLICIT = {
+  a: (element) => plain(element).hasAttribute("href") ? "link" : "",
+  area: (element) => plain(element).hasAttribute("href") ? "link" : "",
+  footer: (element) => topmost(element) ? "contentinfo" : "",
+  form: (element) => labelled(element) ? "form" : "",
+  header: (element) => topmost(element) ? "banner" : "",
+  img: (element) => plain(element).getAttribute("alt") === "" && !labelled(element) ? "" : "img",
+  input: (element) => BY_TYPE[plain(element).type] ?? (plain(element).list ? "combobox" : "textbox"),
+  section: (element) => labelled(element) ? "region" : "",
+  select: (element) => element.multiple || element.size > 1 ? "listbox" : "combobox",
+  svg: (element) => labelled(element) || plain(element).matches(":has(> title)") ? "img" : "",
+  th: (element) => element.scope.startsWith("row")
+    || (!element.scope && plain(element).matches(":has(~ td)")) ? "rowheader" : "columnheader",
+};
 
-  // True for an element that answers to the mouse or the keyboard, as far as can be seen.
-  const acts = (element) => clickable(element) || scrolls(element) || points(element, /grab|move|resize/)
-    || plain(element).matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
+// The role of an element, empty for a generic one.
+const roleOf = (element) => {
+  const [role] = /[a-z]+(-[a-z]+)*/.exec(plain(element).getAttribute("role") ?? "") ?? [];
+  if (role && !NO_ROLE.test(role)) return role;
+  if (role && !plain(element).hasAttribute("tabindex")) return "";
+  const tag = plain(element).localName;
+  const owner = /^(li|td|th|tr)$/.test(tag) ? plain(element).closest("ul, ol, menu, table") : element;
+  if (!owner || NO_ROLE.test(plain(owner).getAttribute("role"))) return "";
+  const implicit = Object.hasOwn(IMPLICIT, tag) ? IMPLICIT[tag](element) : BY_TAG[tag];
+  const edited = plain(element).isContentEditable
+    && !plain(parentOf(element))?.isContentEditable;
+  return implicit || (edited ? "textbox" : "");
+};
 
-  // What shows in place of a field that is itself too small or transparent to be seen: its label,
-  // or what it lies in.
-  const shownFor = (field) => {
-    const ticked = /^(checkbox|radio)$/.test(plain(field).type);
-    const drawn = plain(field).checkVisibility({ visibilityProperty: true });
-    const label = ticked && [...field.labels].find(visible);
-    if (visible(field)) return field;
-    if (plain(field).closest("[aria-hidden=true]") || !(drawn || label)) return null;
-    let up = label || parentOf(field);
-    for (let count = 0; count < 3 && up && !visible(up); count++) up = parentOf(up);
-    return up && up !== body() && visible(up) ? up : null;
+// What an element in a name says instead of its content; null where it says that.
+const instead = (element) => {
+  const label = plain(element).getAttribute("aria-label")?.trim();
+  if (label || plain(element).matches("img, area")) return label || plain(element).alt;
+  if (plain(element).matches("select")) return element.selectedOptions[0]?.text ?? "";
+  return plain(element).matches("input:not([type=checkbox], [type=radio]), textarea") ? plain(element).value : null;
+};
+
+// The text of an element as a part of the name of another one. What is hidden is no part of it, but
+// where all of the element is.
+const said = (root, named = null) => {
+  const shows = (element) => getComputedStyle(element).display === "contents"
+    || plain(element).checkVisibility({ visibilityProperty: true });
+  const unseen = !shows(root);
+  const parts = [];
+  const left = childrenOf(root).reverse();
+  while (left.length) {
+    const node = left.pop();
+    if (typeof node === "string") parts.push(node);
+    else if (node instanceof Text) parts.push(node.data);
+    else if (plain(node).localName === "br") parts.push(" ");
+    if (!(node instanceof Element) || IGNORED_TAGS.has(plain(node).localName) || node === named
+      || plain(node).ariaHidden === "true" || !(unseen || shows(node))
+      || (plain(root).role === "treeitem" && plain(node).matches("ul, ol, [role=group]"))) continue;
+    const text = instead(node);
+    const gap = /^(inline|contents|ruby)/.test(getComputedStyle(node).display) ? "" : " ";
+    left.push(gap, ...(text === null ? childrenOf(node).reverse() : [text]), gap);
+  }
+  return squeeze(parts.join(""));
+};
+
+// The elements that are said to label one, in its tree or one around it.
+const labels = (element) => {
+  const ids = plain(element).getAttribute("aria-labelledby")?.trim().split(/\s+/);
+  if (!ids?.[0]) return plain(element).ariaLabelledByElements ?? [];
+  return ids.map((id) => {
+    let root = plain(element).getRootNode();
+    while (root.host && !root.getElementById(id)) root = root.host.getRootNode();
+    return root.getElementById?.(id);
+  }).filter(Boolean);
+};
+
+const CAPTION = ":scope > :is(caption, figcaption, legend, title)";
+const USUAL = { file: "Choose File", image: "Submit", reset: "Reset", submit: "Submit" };
+
+// The name that attributes and other elements give an element, but for its content.
+const given = (element) => {
+  const around = plain(element).shadowRoot ? [plain(element).closest("label")].filter(Boolean) : [];
+  const caption = plain(element).matches("figure, fieldset, svg, table") && plain(element).querySelector(CAPTION);
+  return labels(element).map((one) => instead(one) ?? said(one)).join(" ").trim()
+    || squeeze(plain(element).getAttribute("aria-label") ?? "")
+    || [...plain(element).labels ?? around].map((one) => said(one, element)).join(" ").trim()
+    || (plain(element).matches("[type=submit], [type=reset], [type=button]") && plain(element).value)
+    || (caption ? squeeze(caption.textContent) : squeeze(plain(element).alt ?? plain(element).label ?? ""));
+};
+
+// The words that a style sheet puts before and after an element; icons of a font are no words.
+const generated = (element) => ["::before", "::after"].map((part) => {
+  const { content, visibility } = getComputedStyle(element, part);
+  const [, text = ""] = /^"(.*)"$/.exec(content) ?? [];
+  return visibility === "visible" && /[\p{L}\p{N}]/u.test(text) ? text.replace(/\\(.)/g, "$1") : "";
+}).join(" ").trim();
+
+// The name of an element, and whether its content gives it.
+const nameOf = (element, role) => {
+  const named = given(element);
+  const content = !named && NAMED_BY_CONTENT.has(role) ? said(element) : "";
+  if (named || content) return [named || content, !named];
+  const field = plain(element).matches("input, select, textarea, button");
+  const { host } = plain(element).getRootNode(); // a field takes the name of the component that it is in
+  return [squeeze(plain(element).title ?? "") || (field && host ? given(host) : "")
+    || squeeze(plain(element).placeholder ?? plain(element).ariaPlaceholder ?? "")
+    || (plain(element).matches("input") ? USUAL[plain(element).type] ?? "" : generated(element)), false];
+};
+
+// Roles that are of interest without a name and without content, beside those above.
+const WIDGETS = new Set(("cell combobox gridcell iframe img listbox meter progressbar scrollbar "
+  + "searchbox slider spinbutton textbox video").split(" "));
+const LEAVES = "input, textarea, option, img, canvas, progress, meter, video";
+const LONG = 20; // children of one kind in a row that are left out where they are out of sight
+const LEAST = 8; // px of a box that shows nothing else
+
+const cursor = (element) => element && getComputedStyle(element).cursor;
+const points = (element, kinds) => kinds.test(cursor(element))
+  && cursor(element) !== cursor(parentOf(element));
+const clickable = (element) => plain(element).matches("[onclick]") || points(element, /pointer/);
+
+// True for an element that answers to the mouse or the keyboard, as far as can be seen.
+const acts = (element) => clickable(element) || scrolls(element) || points(element, /grab|move|resize/)
+  || plain(element).matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
+
+// What shows in place of a field that is itself too small or transparent to be seen: its label,
+// or what it lies in.
+const shownFor = (field) => {
+  const ticked = /^(checkbox|radio)$/.test(plain(field).type);
+  const drawn = plain(field).checkVisibility({ visibilityProperty: true });
+  const label = ticked && [...field.labels].find(visible);
+  if (visible(field)) return field;
+  if (plain(field).closest("[aria-hidden=true]") || !(drawn || label)) return null;
+  let up = label || parentOf(field);
+  for (let count = 0; count < 3 && up && !visible(up); count++) up = parentOf(up);
+  return up && up !== body() && visible(up) ? up : null;
+};
+
+// The children of an element; in a long list only those in sight, and how many others there are.
+const listed = (element) => {
+  const children = childrenOf(element).filter((one) => !(one instanceof Comment));
+  if (children.length <= LONG) return children;
+  const found = [];
+  let away = [];
+  const flush = () => {
+    const shown = away.filter((one) => visible(one));
+    if (shown.length > LONG) found.push({ count: shown.length, role: roleOf(shown[0]) });
+    else found.push(...away);
+    away = [];
   };
+  for (const child of children) {
+    if (child instanceof Text && !child.data.trim()) continue;
+    const seen = child instanceof Text || inSight(child);
+    if (seen || plain(away[0])?.localName !== plain(child).localName) flush();
+    (seen ? found : away).push(child);
+  }
+  flush();
+  return found;
+};
 
-  // The children of an element; in a long list only those in sight, and how many others there are.
-  const listed = (element) => {
-    const children = childrenOf(element).filter((one) => !(one instanceof Comment));
-    if (children.length <= LONG) return children;
-    const found = [];
-    let away = [];
-    const flush = () => {
-      const shown = away.filter((one) => visible(one));
-      if (shown.length > LONG) found.push({ count: shown.length, role: roleOf(shown[0]) });
-      else found.push(...away);
-      away = [];
-    };
-    for (const child of children) {
-      if (child instanceof Text && !child.data.trim()) continue;
-      const seen = child instanceof Text || inSight(child);
-      if (seen || plain(away[0])?.localName !== plain(child).localName) flush();
-      (seen ? found : away).push(child);
+const isText = (item) => item.role === "text" && !item.acting;
+const isDecor = (item) => isText(item) || (item.role === "generic" && !item.acting)
+  || item.role === "img";
+const joined = (items) => squeeze(items.map(({ text }) => text).join(""));
+
+// Texts that flow into one another are one text. An element around all of them stands for it.
+const merged = (items, element) => {
+  const found = [];
+  for (let at = 0; at < items.length;) {
+    let end = at;
+    while (end < items.length && items[end].flows) end++;
+    const run = items.slice(at, end).filter(({ text }) => text.trim());
+    const around = end - at === items.length && visible(element) ? element : run[0]?.node;
+    const text = items.slice(at, end).map((item) => item.text).join("");
+    const flowing = run.some(({ node }) => node instanceof Text);
+    found.push(...(flowing ? [{ ...run[0], node: around, text }] : run));
+    if (end < items.length) found.push(items[end++]);
+    at = end;
+  }
+  return found;
+};
+
+// What an element without a role comes to, given what is in it.
+const generic = (element, kids) => {
+  const acting = acts(element);
+  if (kids.length === 1 && isText(kids[0]) && (visible(element) || kids[0].node === element)) {
+    const flows = getComputedStyle(element).display.startsWith("inline") && !acting;
+    const text = flows ? kids[0].text : ` ${kids[0].text} `;
+    return [{ ...kids[0], node: element, text, acting, flows }];
+  }
+  if (element === body() || (kids.length && !acting) || !visible(element)) return kids;
+  const text = kids.length ? "" : generated(element);
+  const { width, height } = extent(element);
+  const drawn = !plain(element).matches("img, svg, svg *") && Math.min(width, height) >= LEAST
+    && (painted(element) || pictured(element) || plain(element).localName.includes("-"));
+  return text || acting || drawn
+    ? [{ node: element, role: text ? "text" : "generic", text, kids, acting }] : [];
+};
+
+// What an element comes to, given what is in it.
+const close = ({ node: element, role, kids: found }) => {
+  const kids = merged(found, element);
+  const texts = joined(kids.filter(isText));
+  const field = element instanceof HTMLLabelElement ? plain(element).control : null;
+  if (field && shownFor(field) && nameOf(field, roleOf(field))[0].includes(texts)) {
+    return kids.filter((kid) => !isDecor(kid));
+  }
+  if (!role) return generic(element, kids);
+  const shown = plain(element).matches("input, textarea") ? shownFor(element) : element;
+  const widget = WIDGETS.has(role) || NAMED_BY_CONTENT.has(role);
+  if (!shown || !(kids.length || (visible(shown) && (widget || acts(element))))) return kids;
+  const [name, byContent] = nameOf(element, role);
+  const textual = kids.length > 0 && kids.every(isText);
+  const item = { node: element, shown, role, text: name, kids };
+  if (textual && !name && role !== "textbox") return [{ ...item, text: texts, kids: [] }];
+  if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
+    return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
+  }
+  const kept = byContent || (widget && !textual) ? kids.filter((kid) => !isDecor(kid))
+    : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
+  return [{ ...item, kids: kept }];
+};
+
+// A node that is begun: null where nothing of it shows, else an item with what is in it to come.
+const open = (node) => {
+  if (node.count) {
+    const word = node.role.replace(/^(list)?item$|^$/, "item");
+    return { role: `and ${node.count} more ${word}s, scroll` };
+  }
+  if (node instanceof Text || plain(node).localName === "br") {
+    const text = node.data?.trim() ? node.data : " ";
+    const { parentElement: around } = node;
+    const shut = plain(around)?.matches("details:not([open])")
+      || (around && getComputedStyle(around).contentVisibility === "hidden");
+    return text === " " || (visible(node) && !shut) ? { node, role: "text", text, flows: true } : null;
+  }
+  if (!(node instanceof Element) || ignored(node)) return null;
+  const ticked = plain(node).matches("input[type=checkbox], input[type=radio]"); // by its label
+  const boxless = getComputedStyle(node).display === "contents";
+  if (!ticked && !boxless && !plain(node).checkVisibility()) return null;
+  const inner = agentOf(node);
+  const role = roleOf(node);
+  const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
+  if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
+  return { node, role, kids: [], left: leaf ? [] : listed(node).reverse() };
+};
+
+const grown = () => {
+  /** @type {any[]} */
+  const stack = [body() && open(body())];
+  if (!stack[0]) return []; // nothing of the page shows
+  for (;;) {
+    const here = stack.at(-1);
+    if (here.left.length) {
+      const child = open(here.left.pop());
+      if (child?.left) stack.push(child);
+      else if (child) here.kids.push(child);
+    } else {
+      const done = close(stack.pop());
+      if (!stack.length) return done;
+      for (const one of done) stack.at(-1).kids.push(one);
     }
-    flush();
-    return found;
+  }
+};
+
+// Whether a node is out of sight, or under what a person sees.
+const hidden = (node, point) => {
+  if (!inSight(node)) return "outside";
+  const opaque = (hit) => plain(hit).checkVisibility({ opacityProperty: true });
+  return !point && covered(node, opaque) ? "covered" : "";
+};
+
+const states = ({ node, shown, role, kids }, point, { focus, active }) => {
+  const aria = (name) => plain(node).getAttribute(`aria-${name}`) ?? "";
+  const either = (state, own) => {
+    const value = own ? "true" : aria(state);
+    if (/^(false|none)?$/.test(value)) return "";
+    return value === "true" ? state : `${state}=${value.replace(/[^\w-]/g, "")}`;
   };
+  const opened = plain(node).matches("details > summary") ? plain(node).parentElement.open : aria("expanded");
+  return [
+    plain(node).indeterminate ? "checked=mixed" : either("checked", plain(node).checked),
+    either("selected", plain(node).selected),
+    either("pressed"),
+    { true: "expanded", false: "collapsed" }[opened],
+    either("disabled", plain(node).matches(":disabled")),
+    either("readonly", plain(node).readOnly),
+    either("required", plain(node).required),
+    ...["invalid", "sort", "haspopup", "current", "busy"].map((state) => either(state)),
+    either("modal", plain(node).matches("dialog:modal")),
+    node === focus ? "focused" : node === active ? "active" : "",
+    /^(generic|text)$/.test(role) && clickable(node) ? "clickable" : "",
+    kids?.length ? "" : hidden(shown ?? node, point),
+  ].filter(Boolean).join(" ");
+};
 
-  const isText = (item) => item.role === "text" && !item.acting;
-  const isDecor = (item) => isText(item) || (item.role === "generic" && !item.acting)
-    || item.role === "img";
-  const joined = (items) => squeeze(items.map(({ text }) => text).join(""));
+// What the page's author calls an element, and what is drawn in it.
+const classes = (element) => squeeze([element, ...plain(element).querySelectorAll("[class]")]
+  .map((one) => plain(one).getAttribute("class")).join(" ")).slice(0, 100)
+  || plain(element).id || plain(element).localName;
 
-  // Texts that flow into one another are one text. An element around all of them stands for it.
-  const merged = (items, element) => {
-    const found = [];
-    for (let at = 0; at < items.length;) {
-      let end = at;
-      while (end < items.length && items[end].flows) end++;
-      const run = items.slice(at, end).filter(({ text }) => text.trim());
-      const around = end - at === items.length && visible(element) ? element : run[0]?.node;
-      const text = items.slice(at, end).map((item) => item.text).join("");
-      const flowing = run.some(({ node }) => node instanceof Text);
-      found.push(...(flowing ? [{ ...run[0], node: around, text }] : run));
-      if (end < items.length) found.push(items[end++]);
-      at = end;
-    }
-    return found;
-  };
+const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
 
-  // What an element without a role comes to, given what is in it.
-  const generic = (element, kids) => {
-    const acting = acts(element);
-    if (kids.length === 1 && isText(kids[0]) && (visible(element) || kids[0].node === element)) {
-      const flows = getComputedStyle(element).display.startsWith("inline") && !acting;
-      const text = flows ? kids[0].text : ` ${kids[0].text} `;
-      return [{ ...kids[0], node: element, text, acting, flows }];
-    }
-    if (element === body() || (kids.length && !acting) || !visible(element)) return kids;
-    const text = kids.length ? "" : generated(element);
-    const { width, height } = extent(element);
-    const drawn = !plain(element).matches("img, svg, svg *") && Math.min(width, height) >= LEAST
-      && (painted(element) || pictured(element) || plain(element).localName.includes("-"));
-    return text || acting || drawn
-      ? [{ node: element, role: text ? "text" : "generic", text, kids, acting }] : [];
-  };
+// What there is to know of an element beside its role, name and value.
+const details = (item, value, point, marks) => {
+  const { node, role, text, kids } = item;
+  const given = (name) => squeeze(plain(node).getAttribute(name) ?? "");
+  const number = plain(node).matches("progress, meter") ? String(plain(node).value)
+    : value === null ? given("aria-valuenow") : "";
+  const unnamed = !text && !kids?.length && /^(button|generic|link)$/.test(role);
+  const suggested = [...plain(node).list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
+  return Object.entries({
+    level: given("aria-level") || (/^h\d$/.test(plain(node).localName) ? plain(node).localName[1] : ""),
+    type: plain(node).matches("input") && TYPED.test(plain(node).type) ? plain(node).type : "",
+    value: number,
+    ...Object.fromEntries(limits(node)),
+    valuetext: given("aria-valuetext") === number ? "" : given("aria-valuetext"),
+    format: FORMATS[plain(node).type],
+    options: choices(node) || suggested.join(" | "),
+    placeholder: plain(node).placeholder === text ? "" : plain(node).placeholder,
+    image: text ? "" : pictured(node),
+    shows: value === item.shows ? "" : item.shows,
+    class: unnamed ? classes(node) : "",
+    state: states(item, point, marks),
+    ...Object.fromEntries(scrollState(node)),
+  }).map(([name, detail]) => [name, String(detail ?? "")]).filter(([, detail]) => detail);
+};
 
-  // What an element comes to, given what is in it.
-  const close = ({ node: element, role, kids: found }) => {
-    const kids = merged(found, element);
-    const texts = joined(kids.filter(isText));
-    const field = element instanceof HTMLLabelElement ? plain(element).control : null;
-    if (field && shownFor(field) && nameOf(field, roleOf(field))[0].includes(texts)) {
-      return kids.filter((kid) => !isDecor(kid));
-    }
-    if (!role) return generic(element, kids);
-    const shown = plain(element).matches("input, textarea") ? shownFor(element) : element;
-    const widget = WIDGETS.has(role) || NAMED_BY_CONTENT.has(role);
-    if (!shown || !(kids.length || (visible(shown) && (widget || acts(element))))) return kids;
-    const [name, byContent] = nameOf(element, role);
-    const textual = kids.length > 0 && kids.every(isText);
-    const item = { node: element, shown, role, text: name, kids };
-    if (textual && !name && role !== "textbox") return [{ ...item, text: texts, kids: [] }];
-    if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
-      return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
-    }
-    const kept = byContent || (widget && !textual) ? kids.filter((kid) => !isDecor(kid))
-      : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
-    return [{ ...item, kids: kept }];
-  };
+// The line of an item, so deep in the tree.
+const line = (item, depth, marks) => {
+  const { node, shown = node, role } = item;
+  const text = squeeze(item.text ?? "");
+  if (!node) return { id: null, tag: "more", text, x: 0, y: 0, point: null, role, depth };
+  if (node instanceof Text) {
+    const [x, y] = place(extent(node), parentOf(node));
+    const point = target(node);
+    const state = hidden(node, point);
+    return { id: idOf(node), tag: "text", text, x, y, point, role, depth,
+      details: state ? [["state", state]] : [] };
+  }
+  const found = described(node, text, shown);
+  if (plain(node).type in FORMATS) found.point = beginning(node);
+  if (!found.point && !visible(shown)) found.id = null;
+  const edited = role === "textbox" && found.value === null && !item.kids.length; // not a field
+  const value = edited ? item.shows ?? "" : /^(button|listbox)$/.test(role) ? null : found.value;
+  return { ...found, classes: "", value, role, depth,
+    details: details({ ...item, text }, value, found.point, marks) };
+};
 
-  // A node that is begun: null where nothing of it shows, else an item with what is in it to come.
-  const open = (node) => {
-    if (node.count) {
-      const word = node.role.replace(/^(list)?item$|^$/, "item");
-      return { role: `and ${node.count} more ${word}s, scroll` };
-    }
-    if (node instanceof Text || plain(node).localName === "br") {
-      const text = node.data?.trim() ? node.data : " ";
-      const { parentElement: around } = node;
-      const shut = plain(around)?.matches("details:not([open])")
-        || (around && getComputedStyle(around).contentVisibility === "hidden");
-      return text === " " || (visible(node) && !shut) ? { node, role: "text", text, flows: true } : null;
-    }
-    if (!(node instanceof Element) || ignored(node)) return null;
-    const ticked = plain(node).matches("input[type=checkbox], input[type=radio]"); // by its label
-    const boxless = getComputedStyle(node).display === "contents";
-    if (!ticked && !boxless && !plain(node).checkVisibility()) return null;
-    const inner = agentOf(node);
-    const role = roleOf(node);
-    const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
-    if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
-    return { node, role, kids: [], left: leaf ? [] : listed(node).reverse() };
-  };
-
-  const grown = () => {
-    const stack = [body() && open(body())];
-    if (!stack[0]) return []; // nothing of the page shows
-    for (;;) {
-      const here = stack.at(-1);
-      if (here.left.length) {
-        const child = open(here.left.pop());
-        if (child?.left) stack.push(child);
-        else if (child) here.kids.push(child);
-      } else {
-        const done = close(stack.pop());
-        if (!stack.length) return done;
-        for (const one of done) stack.at(-1).kids.push(one);
-      }
-    }
-  };
-
-  // Whether a node is out of sight, or under what a person sees.
-  const hidden = (node, point) => {
-    if (!inSight(node)) return "outside";
-    const opaque = (hit) => plain(hit).checkVisibility({ opacityProperty: true });
-    return !point && covered(node, opaque) ? "covered" : "";
-  };
-
-  const states = ({ node, shown, role, kids }, point, { focus, active }) => {
-    const aria = (name) => plain(node).getAttribute(`aria-${name}`) ?? "";
-    const either = (state, own) => {
-      const value = own ? "true" : aria(state);
-      if (/^(false|none)?$/.test(value)) return "";
-      return value === "true" ? state : `${state}=${value.replace(/[^\w-]/g, "")}`;
-    };
-    const opened = plain(node).matches("details > summary") ? plain(node).parentElement.open : aria("expanded");
-    return [
-      plain(node).indeterminate ? "checked=mixed" : either("checked", plain(node).checked),
-      either("selected", plain(node).selected),
-      either("pressed"),
-      { true: "expanded", false: "collapsed" }[opened],
-      either("disabled", plain(node).matches(":disabled")),
-      either("readonly", plain(node).readOnly),
-      either("required", plain(node).required),
-      ...["invalid", "sort", "haspopup", "current", "busy"].map((state) => either(state)),
-      either("modal", plain(node).matches("dialog:modal")),
-      node === focus ? "focused" : node === active ? "active" : "",
-      /^(generic|text)$/.test(role) && clickable(node) ? "clickable" : "",
-      kids?.length ? "" : hidden(shown ?? node, point),
-    ].filter(Boolean).join(" ");
-  };
-
-  // What the page's author calls an element, and what is drawn in it.
-  const classes = (element) => squeeze([element, ...plain(element).querySelectorAll("[class]")]
-    .map((one) => plain(one).getAttribute("class")).join(" ")).slice(0, 100) || plain(element).id || plain(element).localName;
-
-  const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
-
-  // What there is to know of an element beside its role, name and value.
-  const details = (item, value, point, marks) => {
-    const { node, role, text, kids } = item;
-    const given = (name) => squeeze(plain(node).getAttribute(name) ?? "");
-    const number = plain(node).matches("progress, meter") ? String(plain(node).value)
-      : value === null ? given("aria-valuenow") : "";
-    const unnamed = !text && !kids?.length && /^(button|generic|link)$/.test(role);
-    const suggested = [...plain(node).list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
-    return Object.entries({
-      level: given("aria-level") || (/^h\d$/.test(plain(node).localName) ? plain(node).localName[1] : ""),
-      type: plain(node).matches("input") && TYPED.test(plain(node).type) ? plain(node).type : "",
-      value: number,
-      ...Object.fromEntries(limits(node)),
-      valuetext: given("aria-valuetext") === number ? "" : given("aria-valuetext"),
-      format: FORMATS[plain(node).type],
-      options: choices(node) || suggested.join(" | "),
-      placeholder: plain(node).placeholder === text ? "" : plain(node).placeholder,
-      image: text ? "" : pictured(node),
-      shows: value === item.shows ? "" : item.shows,
-      class: unnamed ? classes(node) : "",
-      state: states(item, point, marks),
-      ...Object.fromEntries(scrolled(node)),
-    }).map(([name, detail]) => [name, String(detail ?? "")]).filter(([, detail]) => detail);
-  };
-
-  // The line of an item, so deep in the tree.
-  const line = (item, depth, marks) => {
-    const { node, shown = node, role } = item;
-    const text = squeeze(item.text ?? "");
-    if (!node) return { id: null, tag: "more", text, x: 0, y: 0, point: null, role, depth };
-    if (node instanceof Text) {
-      const [x, y] = place(extent(node), parentOf(node));
-      const point = target(node);
-      const state = hidden(node, point);
-      return { id: idOf(node), tag: "text", text, x, y, point, role, depth,
-        details: state ? [["state", state]] : [] };
-    }
-    const found = described(node, text, shown);
-    if (plain(node).type in FORMATS) found.point = beginning(node);
-    if (!found.point && !visible(shown)) found.id = null;
-    const edited = role === "textbox" && found.value === null && !item.kids.length; // not a field
-    const value = edited ? item.shows ?? "" : /^(button|listbox)$/.test(role) ? null : found.value;
-    return { ...found, classes: "", value, role, depth,
-      details: details({ ...item, text }, value, found.point, marks) };
-  };
-
-  const tree = () => {
-    const focus = focusedElement();
-    const named = plain(focus)?.getAttribute("aria-activedescendant");
-    const active = named ? plain(focus).getRootNode().getElementById(named) : null;
-    const lines = outer ? [] : wholePage().map((one) => ({ ...one, role: "page", depth: 0 }));
-    const left = grown().map((item) => [item, 0]).reverse();
-    while (left.length) {
-      const [item, depth] = left.pop();
-      lines.push(line(item, depth, { focus, active }));
-      for (const one of item.inner?.tree() ?? []) lines.push({ ...one, depth: one.depth + depth + 1 });
-      for (const kid of [...item.kids ?? []].reverse()) left.push([kid, depth + 1]);
-    }
-    return lines;
-  };
-
-  return { tree };
-})();
+export const tree = () => {
+  const focus = focusedElement();
+  const named = plain(focus)?.getAttribute("aria-activedescendant");
+  const active = named ? plain(focus).getRootNode().getElementById(named) : null;
+  /** @type {any[]} */
+  const lines = outer ? [] : wholePage().map((one) => ({ ...one, role: "page", depth: 0 }));
+  const left = grown().map((item) => [item, 0]).reverse();
+  while (left.length) {
+    const [item, depth] = left.pop();
+    lines.push(line(item, depth, { focus, active }));
+    for (const one of item.inner?.tree() ?? []) lines.push({ ...one, depth: one.depth + depth + 1 });
+    for (const kid of [...item.kids ?? []].reverse()) left.push([kid, depth + 1]);
+  }
+  return lines;
+};

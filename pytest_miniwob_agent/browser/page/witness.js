@@ -1,293 +1,300 @@
 // A page that is handed over to a program. What the program does is seen by listeners; the first
 // verdict of the page counts, and after it, or once the actions are used up, input is refused.
 
-const Witness = (() => {
-  const { own, squeeze } = Visit;
-  const { declared, inCore } = Task;
-  const { judge } = Judgement;
+import {
+  Arrays, Documents, Element, Elements, Error, Events, HTMLFormElement, HTMLInputElement,
+  HTMLSelectElement, HTMLTextAreaElement, Lists, Math, Nodes, Object, Set, methods, navigation,
+} from "./saved.js";
+import { listen } from "./listeners.js";
+import { declared, goesOn, inCore, own, trial } from "./trial.js";
+import { tellAnswers } from "./dialogs.js";
+import { beginning, judge } from "./judgement.js";
 
-  const LONGEST = 60; // letters of an element's text
-  const DRAG = 5; // pixels between the press and the release of the mouse
+// What a program does, and what it must not do (`foul`); null where none has had the page. `known` are
+// the digests of the scripts that are not the program's.
+let state = goesOn("witness", null, () => state && { ...state, known: null });
 
-  // An element as people see it, such as `<button> "ONE"`.
-  const described = (target) => {
-    if (!(target instanceof Element)) return "the page";
-    const element = !(target instanceof HTMLFormElement) ? target // names of fields hide its own
-      : { localName: "form", id: Elements.id(target), textContent: Nodes.textContent(target) };
-    const button = /^(button|submit|reset)$/.test(element.type);
-    const silent = /^(input|textarea|select|body|html)$/.test(element.localName);
-    const texts = [element.labels?.[0]?.textContent, element.ariaLabel, element.placeholder,
-      button ? element.value : "", silent ? "" : element.textContent];
-    const text = texts.map((one) => squeeze(one ?? "")).find(Boolean) ?? "";
-    if (!text) return `<${element.localName}${element.id && ` #${element.id}`}>`;
-    return `<${element.localName}> "${text.slice(0, LONGEST)}${text.length > LONGEST ? "..." : ""}"`;
-  };
+const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 
-  // The stack as V8 has it, with the digests of its scripts: names and texts of stacks can be forged,
-  // by a `sourceURL` for one. It has none of scripts that come by the browser's protocol.
-  let asked = false;
-  let shown; // what the page has set
-  Object.defineProperty(Error, "prepareStackTrace", {
-    __proto__: null,
-    get: () => (asked ? (_, frames) => frames : shown),
-    set: (show) => { shown = show; },
-  });
-  const stack = () => {
-    asked = true;
-    const frames = new Error().stack;
-    asked = false;
-    return typeof frames === "object" ? frames : []; // with `Error.stackTraceLimit` set to 0
-  };
-  const { getScriptHash } = methods(Object.getPrototypeOf(stack()[0]), "getScriptHash");
+const LONGEST = 60; // letters of an element's text
+const DRAG = 5; // pixels between the press and the release of the mouse
 
-  // True if one of so many frames of the stack is a script that the page has of its own: all of
-  // those, or with `judging` those that may end an episode. The first frame is the caller of the
-  // function that asks.
-  const byPage = (count, judging = false) => {
-    const { known } = Visit.witness;
-    const frames = stack();
-    for (let place = 3; place < 3 + count && place < frames.length; place++) {
-      const digest = getScriptHash(frames[place]);
-      if (digest && (!known || known[judging ? "judging" : "all"].has(digest))) return true;
-    }
-    return false;
-  };
+// An element as people see it, such as `<button> "ONE"`.
+const described = (target) => {
+  if (!(target instanceof Element)) return "the page";
+  /** @type {any} */
+  const element = !(target instanceof HTMLFormElement) ? target // names of fields hide its own
+    : { localName: "form", id: Elements.id(target), textContent: Nodes.textContent(target) };
+  const button = /^(button|submit|reset)$/.test(element.type);
+  const silent = /^(input|textarea|select|body|html)$/.test(element.localName);
+  const texts = [element.labels?.[0]?.textContent, element.ariaLabel, element.placeholder,
+    button ? element.value : "", silent ? "" : element.textContent];
+  const text = texts.map((one) => squeeze(one ?? "")).find(Boolean) ?? "";
+  if (!text) return `<${element.localName}${element.id && ` #${element.id}`}>`;
+  return `<${element.localName}> "${text.slice(0, LONGEST)}${text.length > LONGEST ? "..." : ""}"`;
+};
 
-  const decided = () => {
-    judge();
-    Visit.witness.decided ||= Visit.verdict !== null;
-    return Visit.witness.decided;
-  };
+// The stack as V8 has it, with the digests of its scripts: names and texts of stacks can be forged,
+// by a `sourceURL` for one. It has none of scripts that come by the browser's protocol.
+let asked = false;
+let shown; // what the page has set
+Object.defineProperty(Error, "prepareStackTrace", {
+  __proto__: null,
+  get: () => (asked ? (_, frames) => frames : shown),
+  set: (show) => { shown = show; },
+});
+const stack = () => {
+  asked = true;
+  const frames = new Error().stack;
+  asked = false;
+  return typeof frames === "object" ? frames : []; // with `Error.stackTraceLimit` set to 0
+};
+const { getScriptHash } = methods(Object.getPrototypeOf(stack()[0]), "getScriptHash");
 
-  // Begin an action, or go on with the last one where that is alike; null where it is refused. A
-  // click is always an action of its own.
-  let last = null;
-  let touched = null; // the element of the last action
-  const begin = (kind, element, more = {}) => {
-    const state = Visit.witness;
-    if (decided()) return null;
-    const alike = touched === element && last?.kind === kind && last.key === more.key;
-    if (alike && kind !== "click" && Arrays.includes(state.acts, last)) {
-      last.times++;
-      return last;
-    }
-    if (state.left === 0) {
-      state.over = true;
-      return null;
-    }
-    state.left--;
-    touched = element;
-    last = { kind, where: described(element), times: 1, ...more };
-    Arrays.push(state.acts, last);
-    return last;
-  };
-
-  const TYPES = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file"]);
-  const takesText = (element) => element instanceof HTMLTextAreaElement
-    || (element instanceof HTMLInputElement && !TYPES.has(element.type))
-    || element?.isContentEditable;
-
-  let press = null; // of the mouse: where it was, and its action
-  let down = false; // while the mouse is pressed: what will come of it is not known yet
-  let key = true; // false while a key is down whose action was refused
-  let hovered = null;
-  let over = {}; // where the browser drags something, as it was when that came there
-
-  // What native input begins or goes on with; false where it is refused.
-  const native = {
-    pointermove: ({ target }) => { hovered = target; },
-    pointerdown: ({ target, clientX, clientY }) => {
-      const point = [Math.round(clientX), Math.round(clientY)];
-      press = { point, act: begin("click", target, { point }) };
-      down = true;
-      return press.act !== null;
-    },
-    pointerup: ({ target, clientX, clientY }) => {
-      down = false;
-      const [x, y] = press?.point ?? [clientX, clientY];
-      if (press?.act && Math.hypot(clientX - x, clientY - y) > DRAG) {
-        Object.assign(press.act, { kind: "drag", to: described(target) });
-      }
-    },
-    dragover: ({ target }) => {
-      if (target !== over.target) over = { target, to: described(target) };
-    },
-    dragend: () => {
-      down = false;
-      if (press?.act) Object.assign(press.act, { kind: "drag", to: over.to ?? "the page" });
-    },
-    dblclick: () => {
-      const { acts } = Visit.witness;
-      const first = acts[acts.length - 2];
-      if (first?.kind !== "click" || acts[acts.length - 1] !== press?.act) return;
-      first.kind = "double click";
-      acts.length--;
-      last = first;
-      Visit.witness.left++;
-    },
-    keydown: ({ target, key: name, ctrlKey, altKey, metaKey }) => {
-      key = true;
-      if (/^(Shift|Control|Alt|Meta|Dead|Unidentified|Process)$/.test(name)) return;
-      const edits = name.length === 1 || name === "Backspace" || name === "Delete";
-      if (takesText(target) && edits) return; // what it does to the field is seen then
-      const held = [ctrlKey && "CTRL+", altKey && "ALT+", metaKey && "META+"].filter(Boolean).join("");
-      key = begin("press", target, { key: held + (name === " " ? "SPACE" : name.toUpperCase()) });
-    },
-    beforeinput: ({ target }) => !takesText(target) || begin("enter", target) !== null,
-    wheel: ({ target }) => begin("scroll", target) !== null,
-  };
-  for (const name of ["mousedown", "mouseup", "click"]) native[name] = () => !press || press.act !== null;
-  for (const name of ["keypress", "keyup"]) native[name] = () => key !== null;
-
-  const textOf = (element) => element.selectedOptions?.[0]?.text ?? element.value ?? element.textContent;
-
-  // The same for the events that a script of the program makes; one may follow what was entered.
-  const change = ({ target }) => {
-    const chooses = target instanceof HTMLSelectElement;
-    if (touched === target && last.text === textOf(target)) return true;
-    return (!chooses && !takesText(target)) || begin(chooses ? "choose" : "enter", target) !== null;
-  };
-  const scripted = {
-    click: ({ target }) => (touched?.closest?.("label")?.control === target && touched !== target)
-      || begin("click", target) !== null,
-    input: change,
-    change,
-  };
-
-  const onEvent = (event) => {
-    if (!Visit.witness?.on) return;
-    const { isTrusted } = event;
-    const type = Events.type(event);
-    const target = Events.target(event);
-    if (!isTrusted && byPage(9)) return;
-    const wasDecided = decided();
-    const allowed = (isTrusted ? native : scripted)[type]?.(event) !== false && !wasDecided;
-    if (!allowed) {
-      Events.stopImmediatePropagation(event);
-      Events.preventDefault(event);
-    } else if (touched === target && /^(enter|choose)$/.test(last.kind)) {
-      last.text = textOf(target);
-    }
-  };
-
-  // From here on the rewards count that the page gives, and the first of them.
-  let reward = null;
-  let latched = false; // a page may be handed over again
-  const latch = () => {
-    if (latched) return;
-    latched = true;
-    reward = declared()?.reward;
-    if (!inCore()) return;
-    const { endEpisode } = core;
-    const judge = (raw, ...values) => {
-      if (Visit.witness.foul || decided()) return;
-      endEpisode(raw, ...values);
-      if (WOB_DONE_GLOBAL) Visit.verdict = raw;
-    };
-    const doubt = (raw, ...values) => {
-      if (typeof raw !== "number" || raw > 0) Visit.witness.foul ??= "it gave itself a reward";
-      judge(raw, ...values);
-    };
-    // A script of the page may be made to call what another has given it, but not to read it here.
-    const get = () => (byPage(1, true) ? judge : doubt);
-    Object.defineProperty(core, "endEpisode", { __proto__: null, get, configurable: false });
-    Object.defineProperty(window, "core", { __proto__: null, writable: false });
-    for (const [owner, name] of [[core, "startEpisodeReal"], [window, "genProblem"]]) {
-      const original = owner[name];
-      owner[name] = (...values) => {
-        if (Visit.beginning || byPage(1)) return original.apply(owner, values);
-        Visit.witness.foul ??= "it began another episode";
-      };
-    }
-  };
-
-  const EVENTS = [...Object.keys(native), "input", "change", "pointerup", "submit", "contextmenu"];
-  const listen = () => {
-    for (const name of EVENTS) Listeners.listen(name, onEvent);
-  };
-
-  // Watch a program that has so many actions left; null ends that, though what it has left in the
-  // page may still cheat. `state` is that of the outer page.
-  const watch = (left, state = Visit.witness ?? { foul: null, known: null }) => {
-    const begun = { on: true, left, acts: [], over: false, decided: false, told: false };
-    Visit.witness = Object.assign(state, left === null ? { on: false } : begun);
-    Visit.asked = left === null; // a program may not hear of dialogs
-    compile();
-    listen();
-    if (window === top) latch();
-    for (let place = 0; place < window.length; place++) {
-      try {
-        window[place].miniwobAgent?.watch(left, state, Constants.KEY);
-      } catch {
-        // it is of another origin
-      }
-    }
-    return !state.known;
-  };
-
-  // Have what attributes such as `onclick` hold be scripts, as they are now, in place of at an event.
-  const compile = () => {
-    const elements = Documents.querySelectorAll(document, "*");
-    for (let place = 0; place < Lists.length(elements); place++) {
-      Arrays.forEach(Elements.getAttributeNames(elements[place]), (name) => void elements[place][name]);
-    }
-  };
-
-  // Take the digests of the scripts that are in the page before those of a program.
-  const recognize = (all, judging) => {
-    Visit.witness.known = { all: new Set(all), judging: new Set(judging) };
-  };
-  if (Visit.witness) { // the page before was handed over, too
-    listen();
-    window.addEventListener("load", latch, { once: true });
+// True if one of so many frames of the stack is a script that the page has of its own: all of
+// those, or with `judging` those that may end an episode. The first frame is the caller of the
+// function that asks.
+const byPage = (count, judging = false) => {
+  const { known } = state;
+  const frames = stack();
+  for (let place = 3; place < 3 + count && place < frames.length; place++) {
+    const digest = getScriptHash(frames[place]);
+    if (digest && (!known || known[judging ? "judging" : "all"].has(digest))) return true;
   }
+  return false;
+};
 
-  // Go so many entries on in the history: to those that the page has pushed, and to earlier pages
-  // of your own in the same trial. False where there is none.
-  const traverse = async (steps) => {
-    const entry = navigation.entries()[navigation.currentEntry.index + steps];
-    if (!entry || !(entry.sameDocument || own)) return false;
-    const kind = steps < 0 ? "go back" : "go forward";
-    if (steps && begin(kind, null, { key: entry.key })) await navigation.traverseTo(entry.key).finished;
-    return true;
-  };
+const decided = () => {
+  judge();
+  state.decided ||= trial.verdict !== null;
+  return state.decided;
+};
 
-  // Take note of the answer to a dialog, and of the text that a prompt got.
-  Visit.answered = (message, answer) => {
-    const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
-    const text = typeof answer === "string" ? answer : null;
-    if (Visit.witness?.on) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
-  };
+// Begin an action, or go on with the last one where that is alike; null where it is refused. A
+// click is always an action of its own.
+let last = null;
+let touched = null; // the element of the last action
+const begin = (kind, element, more = {}) => {
+  if (decided()) return null;
+  const alike = touched === element && last?.kind === kind && last.key === more.key;
+  if (alike && kind !== "click" && Arrays.includes(state.acts, last)) {
+    last.times++;
+    return last;
+  }
+  if (state.left === 0) {
+    state.over = true;
+    return null;
+  }
+  state.left--;
+  touched = element;
+  last = { kind, where: described(element), times: 1, ...more };
+  Arrays.push(state.acts, last);
+  return last;
+};
 
-  const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
-    const whats = { answer: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
-      choose: `choose "${text}" in ${where}`, press: `press ${name}${times > 1 ? ` x ${times}` : ""}`,
-    };
-    return { what: whats[kind] ?? `${kind} ${where}`, text: /^(enter|answer)$/.test(kind) ? text : null, point };
-  };
+const TYPES = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file"]);
+const takesText = (element) => element instanceof HTMLTextAreaElement
+  || (element instanceof HTMLInputElement && !TYPES.has(element.type))
+  || element?.isContentEditable;
 
-  // True if the program has done something since the last reading.
-  const stirred = () => {
-    const { acts, over, foul, told } = Visit.witness;
-    return acts.length > (down ? 1 : 0) || over || foul !== null || decided() !== told;
-  };
+let press = null; // of the mouse: where it was, and its action
+let down = false; // while the mouse is pressed: what will come of it is not known yet
+let key = true; // false while a key is down whose action was refused
+let hovered = null;
+let over = {}; // where the browser drags something, as it was when that came there
 
-  // What the program has done since then; a verdict that follows no action follows the pointer.
-  const taken = () => {
-    const state = Visit.witness;
-    if (!state) return {};
-    const unseen = !own && WOB_DONE_GLOBAL && Visit.verdict === null;
-    if (unseen || declared()?.reward !== reward) state.foul ??= "it changed the page's verdict";
-    if (!state.on) return { foul: state.foul };
-    if (!state.known) compile();
-    const pending = down && !decided() ? 1 : 0;
-    const acts = Arrays.map(Arrays.splice(state.acts, 0, state.acts.length - pending), written);
-    if (decided() && !state.told && !acts.length) {
-      Arrays.push(acts, { what: hovered ? `hover ${described(hovered)}` : "wait", text: null, point: null });
+// What native input begins or goes on with; false where it is refused.
+const native = {
+  pointermove: ({ target }) => { hovered = target; },
+  pointerdown: ({ target, clientX, clientY }) => {
+    const point = [Math.round(clientX), Math.round(clientY)];
+    press = { point, act: begin("click", target, { point }) };
+    down = true;
+    return press.act !== null;
+  },
+  pointerup: ({ target, clientX, clientY }) => {
+    down = false;
+    const [x, y] = press?.point ?? [clientX, clientY];
+    if (press?.act && Math.hypot(clientX - x, clientY - y) > DRAG) {
+      Object.assign(press.act, { kind: "drag", to: described(target) });
     }
-    state.told = state.decided;
-    return { acts, over: state.over, foul: state.foul, strange: !state.known };
-  };
+  },
+  dragover: ({ target }) => {
+    if (target !== over.target) over = { target, to: described(target) };
+  },
+  dragend: () => {
+    down = false;
+    if (press?.act) Object.assign(press.act, { kind: "drag", to: over.to ?? "the page" });
+  },
+  dblclick: () => {
+    const { acts } = state;
+    const first = acts[acts.length - 2];
+    if (first?.kind !== "click" || acts[acts.length - 1] !== press?.act) return;
+    first.kind = "double click";
+    acts.length--;
+    last = first;
+    state.left++;
+  },
+  keydown: ({ target, key: name, ctrlKey, altKey, metaKey }) => {
+    key = true;
+    if (/^(Shift|Control|Alt|Meta|Dead|Unidentified|Process)$/.test(name)) return;
+    const edits = name.length === 1 || name === "Backspace" || name === "Delete";
+    if (takesText(target) && edits) return; // what it does to the field is seen then
+    const held = [ctrlKey && "CTRL+", altKey && "ALT+", metaKey && "META+"].filter(Boolean).join("");
+    key = begin("press", target, { key: held + (name === " " ? "SPACE" : name.toUpperCase()) });
+  },
+  beforeinput: ({ target }) => !takesText(target) || begin("enter", target) !== null,
+  wheel: ({ target }) => begin("scroll", target) !== null,
+};
+for (const name of ["mousedown", "mouseup", "click"]) native[name] = () => !press || press.act !== null;
+for (const name of ["keypress", "keyup"]) native[name] = () => key !== null;
 
-  return { watch, recognize, stirred, taken, traverse };
-})();
+const textOf = (element) => element.selectedOptions?.[0]?.text ?? element.value ?? element.textContent;
+
+// The same for the events that a script of the program makes; one may follow what was entered.
+const change = ({ target }) => {
+  const chooses = target instanceof HTMLSelectElement;
+  if (touched === target && last.text === textOf(target)) return true;
+  return (!chooses && !takesText(target)) || begin(chooses ? "choose" : "enter", target) !== null;
+};
+const scripted = {
+  click: ({ target }) => (touched?.closest?.("label")?.control === target && touched !== target)
+    || begin("click", target) !== null,
+  input: change,
+  change,
+};
+
+const onEvent = (event) => {
+  if (!trial.watched) return;
+  const { isTrusted } = event;
+  const type = Events.type(event);
+  const target = Events.target(event);
+  if (!isTrusted && byPage(9)) return;
+  const wasDecided = decided();
+  const allowed = (isTrusted ? native : scripted)[type]?.(event) !== false && !wasDecided;
+  if (!allowed) {
+    Events.stopImmediatePropagation(event);
+    Events.preventDefault(event);
+  } else if (touched === target && /^(enter|choose)$/.test(last.kind)) {
+    last.text = textOf(target);
+  }
+};
+
+// From here on the rewards count that the page gives, and the first of them.
+let reward = null;
+let latched = false; // a page may be handed over again
+const latch = () => {
+  if (latched) return;
+  latched = true;
+  reward = declared()?.reward;
+  if (!inCore()) return;
+  const { endEpisode } = core;
+  const judge = (raw, ...values) => {
+    if (state.foul || decided()) return;
+    endEpisode(raw, ...values);
+    if (WOB_DONE_GLOBAL) trial.verdict = raw;
+  };
+  const doubt = (raw, ...values) => {
+    if (typeof raw !== "number" || raw > 0) state.foul ??= "it gave itself a reward";
+    judge(raw, ...values);
+  };
+  // A script of the page may be made to call what another has given it, but not to read it here.
+  const get = () => (byPage(1, true) ? judge : doubt);
+  Object.defineProperty(core, "endEpisode", { __proto__: null, get, configurable: false });
+  Object.defineProperty(window, "core", { __proto__: null, writable: false });
+  for (const [owner, name] of [[core, "startEpisodeReal"], [window, "genProblem"]]) {
+    const original = owner[name];
+    owner[name] = (...values) => {
+      if (beginning.now || byPage(1)) return original.apply(owner, values);
+      state.foul ??= "it began another episode";
+    };
+  }
+};
+
+const EVENTS = [...Object.keys(native), "input", "change", "pointerup", "submit", "contextmenu"];
+const hear = () => {
+  for (const name of EVENTS) listen(name, onEvent);
+};
+
+// Watch a program that has so many actions left; null ends that, though what it has left in the
+// page may still cheat. `shared` is the state of the outer page.
+export const watch = (left, shared = state ?? { foul: null, known: null }) => {
+  const begun = { left, acts: [], over: false, decided: false, told: false };
+  trial.watched = left !== null;
+  state = trial.watched ? Object.assign(shared, begun) : shared;
+  trial.asked = left === null; // a program may not hear of dialogs
+  compile();
+  hear();
+  if (window === top) latch();
+  for (let place = 0; place < window.length; place++) {
+    try {
+      window[place].miniwobAgent?.watch(left, state, Constants.KEY);
+    } catch {
+      // it is of another origin
+    }
+  }
+  return !state.known;
+};
+
+// Have what attributes such as `onclick` hold be scripts, as they are now, in place of at an event.
+const compile = () => {
+  const elements = Documents.querySelectorAll(document, "*");
+  for (let place = 0; place < Lists.length(elements); place++) {
+    Arrays.forEach(Elements.getAttributeNames(elements[place]), (name) => void elements[place][name]);
+  }
+};
+
+// Take the digests of the scripts that are in the page before those of a program.
+export const recognize = (all, judging) => {
+  state.known = { all: new Set(all), judging: new Set(judging) };
+};
+if (state) { // the page before was handed over, too
+  hear();
+  window.addEventListener("load", latch, { once: true });
+}
+
+// Go so many entries on in the history: to those that the page has pushed, and to earlier pages
+// of your own in the same trial. False where there is none.
+export const traverse = async (steps) => {
+  const entry = navigation.entries()[navigation.currentEntry.index + steps];
+  if (!entry || !(entry.sameDocument || own)) return false;
+  const kind = steps < 0 ? "go back" : "go forward";
+  if (steps && begin(kind, null, { key: entry.key })) await navigation.traverseTo(entry.key).finished;
+  return true;
+};
+
+// Take note of the answer to a dialog, and of the text that a prompt got.
+tellAnswers((message, answer) => {
+  const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
+  const text = typeof answer === "string" ? answer : null;
+  if (trial.watched) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
+});
+
+const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
+  const whats = { answer: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
+    choose: `choose "${text}" in ${where}`, press: `press ${name}${times > 1 ? ` x ${times}` : ""}`,
+  };
+  return { what: whats[kind] ?? `${kind} ${where}`, text: /^(enter|answer)$/.test(kind) ? text : null, point };
+};
+
+// True if the program has done something since the last reading.
+export const stirred = () => {
+  const { acts, over, foul, told } = state;
+  return acts.length > (down ? 1 : 0) || over || foul !== null || decided() !== told;
+};
+
+// What the program has done since then; a verdict that follows no action follows the pointer.
+export const taken = () => {
+  if (!state) return {};
+  const unseen = !own && WOB_DONE_GLOBAL && trial.verdict === null;
+  if (unseen || declared()?.reward !== reward) state.foul ??= "it changed the page's verdict";
+  if (!trial.watched) return { foul: state.foul };
+  if (!state.known) compile();
+  const pending = down && !decided() ? 1 : 0;
+  const acts = Arrays.map(Arrays.splice(state.acts, 0, state.acts.length - pending), written);
+  if (decided() && !state.told && !acts.length) {
+    Arrays.push(acts, { what: hovered ? `hover ${described(hovered)}` : "wait", text: null, point: null });
+  }
+  state.told = state.decided;
+  return { acts, over: state.over, foul: state.foul, strange: !state.known };
+};

@@ -1,11 +1,16 @@
 // Your own pages: what comes to an end later without a timer. What has a delay goes by the page's
 // clock; what the browser has to work for is waited for, and no time passes meanwhile.
 
-(() => {
-  const { own, outer, remark } = Visit;
-  const { add, common, end, remove, start, work } = Clock;
-  if (!own && !outer) return;
-  const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream } = window;
+import {
+  Arrays, DOMException, Element, Math, Object, Patterns, Promise, Targets, WeakMap, apply,
+  construct, navigation, performance,
+} from "./saved.js";
+import { outer, own, remark } from "./trial.js";
+import { add, began, clock, end, remove, start, work } from "./clock.js";
+
+if (own || outer) {
+  const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream, Uint8Array } =
+    window;
 
   const each = (names, run) => Arrays.forEach(names.split(" "), run);
   // Have a function of the browser called by `run` of it, `this` and the values.
@@ -102,6 +107,7 @@
     apply(run, self, values);
     if (self instanceof HTMLImageElement || self instanceof HTMLScriptElement) load(self);
   });
+  /** @type {any[][]} */
   const ADDRESSES = [[HTMLImageElement, "src"], [HTMLImageElement, "srcset"],
     [HTMLLinkElement, "href"], [HTMLScriptElement, "src"]];
   ADDRESSES.forEach(([{ prototype }, name]) => {
@@ -182,7 +188,7 @@
   replace(BroadcastChannel.prototype, "postMessage", (run, self, values) => {
     apply(run, self, values);
     if (!channels) {
-      const name = `${Constants.CALL} ${common.nextTimer++}`;
+      const name = `${Constants.CALL} ${clock.nextTimer++}`;
       channels = [new BroadcastChannel(name), new BroadcastChannel(name)];
       channels[0].onmessage = () => end(Arrays.splice(messages, 0, 1)[0]);
     }
@@ -214,4 +220,45 @@
     }
     return found;
   });
-})();
+
+  // The browser's other clocks go by the page's clock too, and its other random numbers come from the
+  // page's.
+  Object.defineProperty(performance, "timeOrigin", { value: began });
+  Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
+  Object.defineProperty(Event.prototype, "timeStamp", { get: () => clock.now - began });
+  const formats = Intl.DateTimeFormat.prototype;
+  const { get: formatOf } = Object.getOwnPropertyDescriptor(formats, "format");
+  Object.defineProperty(formats, "format", {
+    get() {
+      const format = formatOf.call(this);
+      return (date = clock.now) => format(date);
+    },
+  });
+  if (window.Temporal) {
+    const instant = () => Temporal.Instant.fromEpochMilliseconds(clock.now);
+    const zonedDateTimeISO = (zone = "UTC") => instant().toZonedDateTimeISO(zone);
+    Object.assign(Temporal.Now, {
+      instant,
+      zonedDateTimeISO,
+      plainDateTimeISO: (zone) => zonedDateTimeISO(zone).toPlainDateTime(),
+      plainDateISO: (zone) => zonedDateTimeISO(zone).toPlainDate(),
+      plainTimeISO: (zone) => zonedDateTimeISO(zone).toPlainTime(),
+    });
+  }
+  const DIGITS = "0123456789abcdef";
+  crypto.getRandomValues = (array) => {
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = window.Math.random() * 256;
+    return array;
+  };
+  crypto.randomUUID = () => {
+    /** @type {any} */
+    let uuid = "";
+    for (let at = 0; at < 16; at++) {
+      const byte = Math.floor(window.Math.random() * 256);
+      if (at === 4 || at === 6 || at === 8 || at === 10) uuid += "-";
+      uuid += ({ 6: "4", 8: "a" }[at] ?? DIGITS[byte >> 4]) + DIGITS[byte & 15];
+    }
+    return uuid;
+  };
+}

@@ -1,0 +1,151 @@
+// What is selected: by drags of the mouse, with keys in a field, and what is copied of it.
+
+import { plain, trial } from "./world.js";
+import { listen } from "./listeners.js";
+import { moved } from "./frames.js";
+import { nextFrame } from "./settle.js";
+import { hitAt, owner, recorded, visible, within } from "./sight.js";
+import { byId } from "./leaves.js";
+import { aim, quote } from "./aim.js";
+
+// A clipboard for the page alone: the machine's is shared with other browsers and programs, and
+// outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
+export const marked = () => {
+  const { selectionStart, selectionEnd, value, type } = /** @type {any} */ (document.activeElement) ?? {};
+  if (type === "password") return "";
+  return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
+    || getSelection().toString();
+};
+listen("copy", (event) => {
+  trial.clipboard = marked() || trial.clipboard;
+  event.preventDefault();
+});
+listen("cut", (event) => {
+  const cut = marked();
+  if (cut && document.execCommand("delete")) trial.clipboard = cut;
+  event.preventDefault();
+});
+listen("paste", (event) => {
+  event.preventDefault();
+  document.execCommand("insertText", false, trial.clipboard);
+});
+
+// True if the browser has begun to drag something itself since the mouse was pressed.
+let begun = null;
+listen("dragstart", (event) => { begun = event; });
+export const dragged = () => Boolean(begun && !begun.defaultPrevented);
+
+const selecting = () => Boolean(document.activeElement?.matches("input, textarea, select"))
+  || getSelection().type === "Range";
+
+// The mouse selects text or options at the edge of the box that holds them: the browser scrolls
+// this box, by frames in real time. A list of options, and every box of an own page (it may go on
+// without an end), stays as it was when the mouse was pressed.
+let pressed = null;
+const held = new Map();
+listen("mousedown", (event) => {
+  begun = null;
+  pressed = event;
+  held.clear();
+  for (const box of event.composedPath()) {
+    const stays = recorded ? box instanceof HTMLSelectElement : box instanceof Element;
+    if (stays) held.set(box, [box.scrollLeft, box.scrollTop]);
+  }
+});
+const stay = (box) => {
+  const [left, top] = held.get(box);
+  box.scrollTo({ left, top, behavior: "instant" });
+};
+const scrolling = () => pressed && !pressed.defaultPrevented && selecting();
+listen("mouseup", () => {
+  if (scrolling()) [...held.keys()].forEach(stay);
+  pressed = null;
+});
+listen("scroll", (event) => {
+  const box = event.target === document ? document.scrollingElement : event.target;
+  if (!held.has(box)) return;
+  if (scrolling()) stay(box);
+  const [left, top] = held.get(box);
+  if (box.scrollLeft === left && box.scrollTop === top) event.stopImmediatePropagation();
+});
+
+const scrolled = () => [...document.querySelectorAll("*")]
+  .map(({ scrollTop, scrollLeft }) => [scrollTop, scrollLeft]).join();
+
+// Wait until the browser scrolls no more while the mouse selects: it does so as far as it can.
+export const selected = async () => {
+  if (!selecting()) return;
+  let [before, now] = [null, scrolled()];
+  for (let count = 0; count < 100 && before !== now; count++) {
+    for (let frame = 0; frame < 2; frame++) await nextFrame();
+    [before, now] = [now, scrolled()];
+  }
+};
+
+// Fields that hold text.
+const TEXTLESS = new Set(["button", "checkbox", "color", "file", "hidden", "image", "radio",
+  "range", "reset", "submit"]);
+const isField = (element) => element instanceof HTMLTextAreaElement
+  || (element instanceof HTMLInputElement && !TEXTLESS.has(element.type));
+
+// The visible letters of an element, without blanks, each with its position in its node.
+const letters = (root) => {
+  const found = [];
+  const nodes = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  let node = root instanceof Text ? root : nodes.nextNode();
+  for (; node; node = nodes.nextNode()) {
+    if (!visible(owner(node))) continue;
+    [...node.data].reduce((offset, letter) => {
+      if (letter.trim()) found.push({ node, offset, letter });
+      return offset + letter.length;
+    }, 0);
+  }
+  return found;
+};
+
+const edges = ({ node, offset, letter }) => {
+  const range = document.createRange();
+  range.setStart(node, offset);
+  range.setEnd(node, offset + letter.length);
+  const { left, right, top, height } =
+    moved(range.getClientRects()[0] ?? range.getBoundingClientRect());
+  const y = Math.floor(top + height / 2);
+  return { start: [Math.ceil(left), y], end: [Math.floor(right), y] };
+};
+
+// The input that selects a text, or all of the element's text where `wanted` is null: the points
+// where the mouse starts and ends; in a field the point to click, the letters to skip and the
+// letters to take. An error is a text.
+export const range = async (id, wanted) => {
+  const aimed = await aim([[id, null]]);
+  if (typeof aimed === "string") return aimed;
+  const element = owner(byId.get(id));
+  const text = wanted === null ? "text" : `text ${quote(wanted)}`;
+  const missing = `the element with id=${id} has no ${text} that can be selected`;
+  if (plain(element).disabled) return missing;
+  if (isField(element)) {
+    if (wanted === null) return { point: aimed[0] };
+    const before = element.value.indexOf(wanted);
+    if (!wanted || before < 0 || element.selectionStart === null) return missing;
+    const count = (part) => [...new Intl.Segmenter().segment(part)].length;
+    return { point: aimed[0], skip: count(element.value.slice(0, before)), take: count(wanted) };
+  }
+  const found = letters(byId.get(id));
+  const part = (wanted ?? found.map(({ letter }) => letter).join("")).replace(/\s+/g, "");
+  const sought = [...part];
+  const first = found.findIndex((_, index) =>
+    sought.every((letter, at) => found[index + at]?.letter === letter));
+  const pressable = plain(element).closest("a, button, summary"); // the mouse would use or drag it
+  if (!part || first < 0 || pressable || getComputedStyle(element).userSelect === "none") {
+    return missing;
+  }
+  const { start } = edges(found[first]);
+  const { end } = edges(found[first + sought.length - 1]);
+  for (const [x, y] of [start, [end[0] - 1, end[1]]]) {
+    if (!within(element, hitAt(x, y))) {
+      return `the text to be selected in the element with id=${id} is not all in sight`;
+    }
+  }
+  getSelection().removeAllRanges(); // a selection would be dragged
+  return { start, end };
+};

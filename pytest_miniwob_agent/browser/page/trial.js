@@ -1,0 +1,132 @@
+// The trial of a page: its state, which goes on from page to page, and the task, as the page itself
+// declares it or in the form of MiniWoB++'s core.js. Pages of the package stay for the whole trial.
+
+import {
+  Array, Arrays, Error, ErrorEvent, JSON, Node, Object, Patterns, Stores, String, errorOf, messageOf,
+  reasonOf,
+} from "./saved.js";
+import { listen } from "./listeners.js";
+
+const { KEY, OWN_HOST } = Constants;
+
+// True for a page of your own.
+export const own = window === top && location.host === OWN_HOST;
+
+// What the page around this one shares with it, where this is in a frame of your own page.
+const shared = () => {
+  try {
+    return window === top ? null : parent.miniwobAgent?.inside(KEY) ?? null;
+  } catch {
+    return null; // it is of another origin
+  }
+};
+export const outer = shared();
+
+// What the page before in this trial has handed over; null on the first page of a trial.
+const HANDED = "miniwob-agent";
+const handed = own ? JSON.parse(sessionStorage.getItem(HANDED)) : null;
+if (own) sessionStorage.removeItem(HANDED);
+
+// The first page of a trial starts with nothing that an earlier one has stored. Python clears the
+// rest, such as cookies and databases, before it loads a page; only a script can clear the storage of
+// a session.
+if (window === top && location.protocol === "http:" && !handed) {
+  localStorage.clear();
+  sessionStorage.clear();
+  window.name = "";
+}
+
+// Have a value go on to the next page, where `now` returns it by then. Returns what the page before
+// has handed over by this name, or `initial`.
+const going = [];
+export const goesOn = (name, initial, now) => {
+  Arrays.push(going, { name, now });
+  return handed?.[name] ?? initial;
+};
+// A copy that has no method `toJSON` of the page's prototypes, which some libraries add.
+const bare = (value) => {
+  const list = Array.isArray(value);
+  if (!list && Object.getPrototypeOf(value ?? 0) !== Object.prototype) return value;
+  const copy = list ? Object.setPrototypeOf([], null) : { __proto__: null };
+  Arrays.forEach(Object.keys(value), (name) => { copy[name] = bare(value[name]); });
+  return copy;
+};
+
+// Hand all of it on to the page that comes next, or take it back where none comes.
+export const handOn = () => {
+  const values = { __proto__: null };
+  Arrays.forEach(going, ({ name, now }) => { values[name] = bare(now()); });
+  Stores.setItem(sessionStorage, HANDED, JSON.stringify(values));
+};
+export const takeBack = () => Stores.removeItem(sessionStorage, HANDED);
+
+export const trial = {
+  seed: null, // until the trial has begun
+  full: false, // true where everything that shows is read
+  tree: false, // true where it is read as a tree
+  goal: "", // of an own page
+  verdict: null, // the reward that ended the trial
+  fault: null, // the reason why a page of this trial can't be a task
+  count: 0, // of pages that followed one another since the last reading
+  watched: false, // true while a program has the page
+  asked: false, // true where dialogs are answered: since the trial has begun, and by programs that hear of them
+  nextId: 1, // of elements
+  clipboard: "",
+  ...goesOn("trial", null, () => ({ ...trial, count: trial.count + 1 })),
+};
+export const asks = outer?.asks ?? (() => trial.asked);
+
+// Once another page is to be loaded (`now`), no time passes any more; it may get nothing of the trial.
+export const leaving = { now: false, forgotten: false };
+
+// What the author of the page should know, for the next reading.
+const remarks = goesOn("remarks", [], () => remarks);
+export const remark = outer?.remark
+  ?? ((text) => void (Arrays.includes(remarks, text) || Arrays.push(remarks, text)));
+export const takeRemarks = () => Arrays.splice(remarks, 0);
+
+// The error that a script of the page has thrown, with its place.
+export const shownError = (error) => {
+  if (!(error instanceof Error)) return String(error);
+  const found = Patterns.exec(/:\/\/[^/\s]+\/([^\s:)]*):(\d+):\d+/, error.stack ?? "");
+  const place = found ? ` (line ${found[2]} of ${found[1] || "index.html"})` : "";
+  return `${error.name}: ${error.message}${place}`;
+};
+
+if (own) {
+  listen("error", (event) => {
+    if (!(event instanceof ErrorEvent)) return; // a file that is missing
+    const error = errorOf(event) || messageOf(event);
+    if (error) remark(`a script failed: ${shownError(error)}`);
+  });
+  listen("unhandledrejection", (event) => {
+    remark(`a promise was rejected: ${shownError(reasonOf(event))}`);
+  });
+}
+
+// An own page can't be a task; the message says why.
+export class Fault extends Error {}
+
+// The task that an own page declares, in whatever way its script does; null if it does not.
+export const declared = () => {
+  if (!own) return null;
+  let found = null;
+  try {
+    found = task;
+  } catch {
+    return null; // there is no such name
+  }
+  const isTask = found && typeof found === "object" && !(found instanceof Node)
+    && ("goal" in found || "setup" in found || "reward" in found);
+  return isTask ? found : null;
+};
+
+// The paths of files that can be uploaded.
+export const files = () => {
+  const named = declared()?.files ?? [];
+  if (Array.isArray(named) && Arrays.every(named, (path) => typeof path === "string")) return named;
+  throw new Fault("task.files must be a list of paths of files");
+};
+
+// True if core.js runs the page's episode.
+export const inCore = () => !own || (!declared() && typeof window.core?.endEpisode === "function");
