@@ -14,7 +14,7 @@ TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install check check-format check-lint check-layers check-types \
+.PHONY: help install check check-format check-lint check-layers check-types check-scripts \
 	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks widgets
 
 help: ## show this text
@@ -28,7 +28,7 @@ help: ## show this text
 
 install: $(STAMP) browser ## set up all that is missing: .venv, the package, Chromium
 
-check: check-format check-lint check-layers check-types ## formatting, lint rules, layers, types
+check: check-format check-lint check-layers check-types check-scripts ## formatting, lint rules, layers, types
 
 check-format: $(STAMP)
 	$(VENV)/bin/ruff format --check .
@@ -41,6 +41,9 @@ check-layers: $(STAMP)
 
 check-types: $(STAMP)
 	$(VENV)/bin/mypy $(TYPED)
+
+check-scripts: $(STAMP)
+	@bash .ci/check-scripts
 
 test: $(STAMP) browser grid ## run the tests, except for sweeps
 	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS)
