@@ -1,4 +1,4 @@
-// The items of the report: what the data of each means.
+// The items of the report: what the data of each means, and which of them the overview shows.
 "use strict";
 
 const Items = (() => {
@@ -52,5 +52,21 @@ const Items = (() => {
     return 0;
   };
 
-  return { STATUSES, CHANGES, ENDINGS, result, conclusive, sign, shade, link, badge, itemOf, run, byId, loaded, grouped, byName, compare };
+  // What the overview shows: its filters and order, which its address holds.
+  const view = { status: "", category: "", task: "", cause: "", q: "", sort: "result", down: "" };
+
+  const viewHash = () => {
+    const given = Object.entries(view).filter(([name, value]) => value && !(name === "sort" && value === "result"));
+    return given.length ? `#/?${new URLSearchParams(given)}` : "#/";
+  };
+
+  const change = (what) => {
+    Object.assign(view, what);
+    location.replace(viewHash());
+  };
+
+  return {
+    STATUSES, CHANGES, ENDINGS, result, conclusive, sign, shade, link, badge, itemOf, run, byId, loaded, grouped, byName, compare,
+    view, viewHash, change,
+  };
 })();

@@ -3,8 +3,7 @@
 
 const miniwobReport = (() => {
   const { h, plain, $ } = Elements;
-  const { result, run, byId, loaded } = Items;
-  const { view } = View;
+  const { result, run, byId, loaded, view } = Items;
   const { COLUMNS, drawOverview, update, focusRow } = Overview;
   const { drawItem, drawNav, drawFrame, trialFrom, go, opened } = ItemPage;
 
