@@ -102,6 +102,18 @@ def test_the_keyboard_alone_is_enough(window, made):
     assert window.driver.switch_to.active_element == link
 
 
+def test_focus_stays_where_two_changes_of_the_address_are_told_late(window, made):
+    window.open(made)
+    window.find(".items tbody a").click()
+    window.wait(lambda: window.shown("#item h1"))
+    told = "addEventListener('hashchange', () => { told = (window.told ?? 0) + 1; });"
+    window.driver.execute_script(
+        told + "location.replace(location.hash + '/1/1'); location.hash = '#/'"
+    )
+    window.wait(lambda: window.driver.execute_script("return window.told") == 2)
+    assert window.driver.switch_to.active_element == window.find(".items tbody a")
+
+
 def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_path):
     case = Case("click-test", "1-screen-1-step", 1)
     outcome = made_up(case, None, goal=HOSTILE, text=HOSTILE, trials=2)

@@ -93,7 +93,8 @@ const miniwobReport = (() => {
   };
 
   const listen = () => {
-    addEventListener("hashchange", route);
+    // One event may come when the address has changed again: the list would be drawn twice, and lose the focus.
+    addEventListener("hashchange", ({ newURL }) => { if (newURL === location.href) route(); });
     setTheme(THEMES.includes(remembered()) ? remembered() : "auto");
     $("theme").addEventListener("click", () => {
       const next = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme) + 1) % THEMES.length];
