@@ -1,4 +1,4 @@
-// The visible page as HTML, and the goal of a page with core.js as text, with the pictures in it.
+// The visible page as HTML, and the goal of a page with core.js, on the full screen with its pictures.
 
 import { Fault, Main, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
@@ -87,17 +87,16 @@ export const markup = (around = 0) => {
   return [body() ? written([body(), around]) : "", shown];
 };
 
-// A picture in the goal, as a line of the screen.
+// A picture in the goal, as a line of the full screen.
 const pictureInGoal = (element) => {
-  const detailed = trial.full;
   const known = plain(element);
-  const attributes = [["class", squeeze(known.getAttribute("class") ?? "")
-    || (detailed ? "" : known.id)]];
-  if (detailed) {
-    attributes.push(["dom-id", known.id], ["name", accessibleName(element, [element])],
-      ["image", pictured(element)],
-      ...Object.entries(look({ node: element, around: [element], content: "", box: true })));
-  }
+  const attributes = [
+    ["class", squeeze(known.getAttribute("class") ?? "")],
+    ["dom-id", known.id],
+    ["name", accessibleName(element, [element])],
+    ["image", pictured(element)],
+    ...Object.entries(look({ node: element, around: [element], content: "", box: true })),
+  ];
   const tag = known.tagName.toLowerCase();
   const shown = attributes.filter(([, value]) => value)
     .map(([name, value]) => ` ${name}="${escape(value)}"`).join("");
@@ -117,12 +116,12 @@ const worded = folding(function* (node) {
     : pictureInGoal(node);
 });
 
-// The page's own words for the goal. Where they are the text of #query, leaves of it that show
-// something other than text are added.
+// The page's own words for the goal. Where they are the text of #query, the full screen also has
+// what it shows besides text, as a person sees it.
 const goal = () => {
   const words = Main.words();
   const query = document.getElementById("query");
-  if (!query || squeeze(query.textContent) !== words) return words;
+  if (!trial.full || !query || squeeze(query.textContent) !== words) return words;
   return squeeze(worded(query));
 };
 
