@@ -159,7 +159,7 @@ class Budget:
     @contextmanager
     def _ledger(self) -> Iterator[_Ledger]:
         """Change the ledger while no other process can; an error leaves it as it was."""
-        from filelock import FileLock  # late: it takes a tenth of a second
+        from filelock import FileLock
 
         path = self.folder / "ledger.json"
         try:

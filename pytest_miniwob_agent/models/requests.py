@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
+from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.models.api import mappings
 from pytest_miniwob_agent.models.apis import CHAT, answer_of, api_of, completion_of, path_of
 
@@ -185,7 +186,7 @@ def _decoded(content: bytes, encoding: str) -> bytes:
     encoding = encoding.lower().replace("x-gzip", "gzip")
     if encoding in ("", "identity"):
         return content
-    from pytest_miniwob_agent.models.http import httpx  # takes 0.1 s
+    from pytest_miniwob_agent.models.http import httpx
 
     try:
         body = httpx.Response(200, headers={"Content-Encoding": encoding}, content=content).content
@@ -244,8 +245,6 @@ class ModelServer:
     """
 
     def __init__(self, post: Callable[[ModelRequest], ModelResponse], model: str) -> None:
-        from pytest_miniwob_agent.loopback import LoopbackServer
-
         self._post = post
         self._model = model
         self._secret = f"/{secrets.token_urlsafe(16)}"
