@@ -37,8 +37,7 @@ from pytest_miniwob_agent.browser.local import find_browser, find_driver
 from pytest_miniwob_agent.browser.pages import page_url
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.watchdog import Watchdog
-from pytest_miniwob_agent.cassettes.model import RecordedModel
-from pytest_miniwob_agent.cassettes.recording import Recording
+from pytest_miniwob_agent.cassettes.recording import RecordedModel
 from pytest_miniwob_agent.core.actions import KEYS, Action, Click, Enter, Hold, Press, Release
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import page_path
@@ -77,7 +76,7 @@ class Watch:
             (Browser, "_start", "start of Chromium"),
             (MiniwobPage, "reset", "browser"),
             (MiniwobPage, "step", "browser"),
-            (Recording, "__init__", "model and cassette"),
+            (RecordedModel, "__init__", "model and cassette"),
             (RecordedModel, "post", "model and cassette"),
         ):
             setattr(owner, name, self._timed(getattr(owner, name), part))

@@ -3,10 +3,9 @@
 - `tape`: a call, and the tape: the calls of an item, those that were made and those that are left
 - `format`: reading, checking and writing a cassette, and its YAML
 - `folder`: the names of cassettes, the files in their folder, and which of them items use
-- `files`: the files of an item with their lock, in an order of writes that loses no call; pictures
+- `files`: the files of an item with its mode and lock, and writes that lose no call; pictures
 - `drift`: how calls differ from the recorded ones, and why
-- `recording`: a tape with its files, modes and checks
-- `model`: the item's model, which asks the tape first and then the server
+- `recording`: the item's model: the tape, the matcher and the server, put together
 - `deferred`, `batches`: recording through files, and through a provider's Batch API
 - `upkeep`: checking, pruning, counting and showing all cassettes
 """

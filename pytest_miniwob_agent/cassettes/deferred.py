@@ -15,6 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,7 +172,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
     Raises:
         UsageError: there is no answer file, or the batch file is damaged.
     """
-    from pytest_miniwob_agent.cassettes.recording import Record, Recording  # imports vcr
+    from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 
     if not answers.is_file():
         raise UsageError(f"--miniwob-answers: there is no file {answers}")
@@ -183,18 +184,19 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
             if answer is None:
                 raise CassetteError("not a whole line of a batch file")
             stem, line = stem_of_request(id_), waiting.get(id_)
-            with closing(
-                Recording(cassettes, stem, Record.DEFER, state=pending.parent)
-            ) as cassette:
-                problems += cassette.remarks
-                if id_ in ids_of(stem, [*cassette.calls, *cassette.tape.spare]):
+            files = ItemFiles(cassettes, stem, Record.DEFER, state=pending.parent)
+            with closing(files):
+                tape = files.load()
+                problems += files.remarks
+                if id_ in ids_of(stem, [*tape.calls, *tape.spare]):
                     already += 1
                 elif line is None:
                     raise CassetteError("no request with this id is waiting")
                 else:
                     asked = request_of(line)
-                    request = cassette.request_of(asked.path, asked.body)
-                    cassette.add_for_next_run(request, _completion(answer, request))
+                    request = replace(asked, body=files.pictures.take_out(asked.body))
+                    completion = _completion(answer, request)
+                    files.save([*tape.calls, Call(request, completion)])
                     recorded += 1
             waiting.pop(id_, None)
         except CassetteError as error:

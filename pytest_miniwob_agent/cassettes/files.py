@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +23,14 @@ from pytest_miniwob_agent.cassettes.format import (
     read_cassette,
     write_cassette,
 )
-from pytest_miniwob_agent.cassettes.tape import Call, Request
+from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
-from pytest_miniwob_agent.core.files import display_path, keep_out_of_commits, write_atomically
+from pytest_miniwob_agent.core.files import (
+    check_writable,
+    display_path,
+    keep_out_of_commits,
+    write_atomically,
+)
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.pictures.references import FOLDER, put_in, take_out
 
@@ -48,40 +54,83 @@ def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
     return kept
 
 
-class ItemFiles:
-    """The files of one item's calls; to read a damaged one raises a `CassetteError`.
+class Record(StrEnum):
+    """The modes of recording (`--miniwob-record`)."""
 
-    `state` is the project's folder `.miniwob`.
-    """
-
-    def __init__(self, folder: Path, stem: str, state: Path) -> None:
-        self._folder, self._state = folder, state
-        self.cassette = folder / f"{stem}.yaml"
-        self.partial = folder / f"{stem}{PARTIAL}"
-        self.unused = state / ASIDE / f"{stem}{UNUSED}"
-        self._digest: str | None = None
+    NONE = "none"
+    NEW_EPISODES = "new_episodes"
+    ALL = "all"
+    DEFER = "defer"
 
     @property
-    def id(self) -> str:
-        """A name for what belongs to the cassette, the same from every working directory."""
-        return hashlib.sha256(str(self.cassette.resolve()).encode()).hexdigest()[:32]
+    def writes(self) -> bool:
+        """True if calls may be added, dropped or changed."""
+        return self is not Record.NONE
 
-    def lock(self, on_wait: Callable[[str], None]) -> BaseFileLock:
-        """Return the lock of the item once no other process holds it.
+    @property
+    def live(self) -> bool:
+        """True if a call that is not recorded may go to the server."""
+        return self in (Record.NEW_EPISODES, Record.ALL)
 
-        The operating system releases the lock of a process that dies. `on_wait` is told of one that
-        holds the lock for long, as one that is suspended does.
 
-        Raises:
-            CassetteError: this process holds it already.
-        """
-        from filelock import FileLock, Timeout  # here, as a replay takes no lock and it takes 0.1 s
+class ItemFiles:
+    """The files of one item's calls; if the mode writes, no other process has them until `close`.
+
+    Args:
+        folder: the cassette folder.
+        stem: the item's cassette in it.
+        mode: the mode of recording.
+        state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
+            cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
+        run: a folder that the processes of this run share; None if no other test has the item.
+        on_wait: is told that another process has the item for long, as one that is suspended does.
+
+    Attributes:
+        mode: the mode; once a test of the run has recorded `all` of the item, `new_episodes`.
+        existed: True if the item had a cassette.
+        remarks: what the user must know about the files.
+
+    Raises:
+        CassetteError: this process has them open already.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        mode: Record,
+        *,
+        state: Path | None = None,
+        run: Path | None = None,
+        on_wait: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        self._folder, self._state = folder, state or folder / ".miniwob"
+        self.stem = stem
+        self.cassette = folder / f"{stem}.yaml"
+        self.partial = folder / f"{stem}{PARTIAL}"
+        self._unused = self._state / ASIDE / f"{stem}{UNUSED}"
+        self.pictures = Pictures(folder, state and state / FOLDER)
+        self.remarks: list[str] = []
+        self._digest: str | None = None
+        self._stored: list[Call] = []
+        self._aside: list[Call] = []
+        # The same from every working directory.
+        id_ = hashlib.sha256(str(self.cassette.resolve()).encode()).hexdigest()[:32]
+        self._lock = self._acquire(id_, on_wait) if state is not None and mode.writes else None
+        self._done = run and run / "recorded" / id_
+        done = self._done is not None and self._done.exists()
+        self.mode = Record.NEW_EPISODES if mode is Record.ALL and done else mode
+        self.existed = self.cassette.exists()
+
+    def _acquire(self, id_: str, on_wait: Callable[[str], None]) -> BaseFileLock:
+        """Return the item's lock, which the operating system releases if this process dies."""
+        from filelock import FileLock, Timeout
 
         folder = self._state / "locks"
         keep_out_of_commits(self._state)
         folder.mkdir(parents=True, exist_ok=True)
         # One object for the file in all threads of this process, which counts who holds it.
-        lock = FileLock(folder / f"{self.id}.lock", thread_local=False, is_singleton=True)
+        lock = FileLock(folder / f"{id_}.lock", thread_local=False, is_singleton=True)
         try:
             lock.acquire(timeout=_PATIENCE)
         except Timeout:
@@ -98,51 +147,82 @@ class ItemFiles:
             )
         return lock
 
-    def read(self) -> list[Call]:
-        """Return the calls of the cassette; none if there is none."""
-        return read_cassette(self.cassette) if self.cassette.exists() else []
+    def close(self) -> None:
+        """Let others record the item."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
-    def read_unused(self) -> list[Call]:
-        """Return the unused calls."""
-        return read_cassette(self.unused) if self.unused.exists() else []
+    def load(self) -> Tape:
+        """Return the calls to replay: those of an unfinished recording, then the cassette's.
 
-    def take_up(self, *, all_anew: bool) -> tuple[list[Call], list[str]]:
-        """Return the calls of an unfinished recording, and a remark if it is not continued.
+        Unused ones are spare, but for a recording of all, which asks for everything again.
+
+        Raises:
+            CassetteError: a file can't be read as a cassette.
+        """
+        anew = self.mode is Record.ALL
+        self._stored = [] if anew else _read(self.cassette)
+        if not self.mode.writes:
+            return Tape(self._stored, alike=self.pictures.are_alike)
+        partial = self._take_up()
+        calls = [*partial, *without(self._stored, partial)]
+        unused = without(_read(self._unused), calls)
+        if anew:
+            self._aside, unused = unused, []
+        return Tape(calls, unused, self.pictures.are_alike)
+
+    def _take_up(self) -> list[Call]:
+        """Return the calls of an unfinished recording.
 
         It is continued only if it began from the present cassette. Otherwise its calls, which might
-        replace newer answers, become unused ones. The mode `all` (`all_anew`) continues its own
-        recordings only.
+        replace newer answers, become unused ones. The mode `all` continues its own recordings only.
         """
         if self.cassette.exists():  # a digest that is the same with every kind of line end
             content = self.cassette.read_bytes().replace(b"\r\n", b"\n")
             self._digest = hashlib.sha256(content).hexdigest()[:16]
         if not self.partial.exists():
-            return [], []
+            return []
         calls, metadata = load_cassette(self.partial)
-        recorded_all = metadata.get("recording") == "all"
         if metadata.get("began_from") == self._digest:
-            return (calls if recorded_all or not all_anew else []), []
-        unused = self.read_unused()
-        left = without(calls, [*self.read(), *unused])
-        remarks = []
+            recorded_all = metadata.get("recording") == "all"
+            return calls if recorded_all or self.mode is not Record.ALL else []
+        unused = _read(self._unused)
+        left = without(calls, [*_read(self.cassette), *unused])
         if left:
-            write_cassette(self.unused, [*unused, *left])
-            remarks.append(
+            write_cassette(self._unused, [*unused, *left])
+            self.remarks.append(
                 f"{display_path(self.partial)} began from another cassette than the present one "
                 f"and was not continued: {counted(len(left), 'call')} "
-                f"moved to {display_path(self.unused)}, from where recording takes what it needs"
+                f"moved to {display_path(self._unused)}, from where recording takes what it needs"
             )
         self.partial.unlink()
-        return [], remarks
+        return []
 
-    def save(self, calls: Sequence[Call], *, all_anew: bool, rescue: Path | None = None) -> Path:
-        """Write all calls of a recording that goes on, and return the file; `take_up` comes first.
+    def check_room(self) -> None:
+        """Check that calls can be kept, before one is paid for.
+
+        Raises:
+            CassetteNotWritten: they can't.
+        """
+        try:
+            check_writable(self.partial)
+        except OSError as error:
+            raise CassetteNotWritten(
+                "no model call was made, as its completion could not be kept: "
+                f"{display_path(self.partial)} can't be written: {error}. Make room there, or name "
+                "another folder with --miniwob-cassettes"
+            ) from None
+
+    def save(self, calls: Sequence[Call], rescue: Path | None = None) -> Path:
+        """Write all calls of a recording that goes on, and return the file; `load` comes first.
 
         `rescue` is another cassette folder to write below, where this one has no room. Raises as
         `write_cassette` does.
         """
+        self.pictures.write(calls, rescue)
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
-        recording = {"recording": "all"} if all_anew else {}
+        recording = {"recording": "all"} if self.mode is Record.ALL else {}
         write_cassette(path, calls, began_from=self._digest, **recording)
         return path
 
@@ -151,21 +231,31 @@ class ItemFiles:
 
         Killed at any point, each call is in one of the files, if not in two.
         """
-        stored = self.read_unused()
+        if set(calls) == set(self._stored):
+            calls = self._stored  # threads may have replayed them in another order
+        unused = [*self._aside, *unused]
+        stored = _read(self._unused)
         added = without(unused, stored)
         if added:
             stored = [*stored, *added]
-            write_cassette(self.unused, stored)
+            write_cassette(self._unused, stored)
         present = self.cassette.read_text("utf-8") if self.cassette.exists() else ""
         if not calls:
             self.cassette.unlink(missing_ok=True)
         elif present != dump_cassette(calls):
             write_cassette(self.cassette, calls)
         if not unused:
-            self.unused.unlink(missing_ok=True)
+            self._unused.unlink(missing_ok=True)
         elif without(stored, unused):
-            write_cassette(self.unused, unused)
+            write_cassette(self._unused, unused)
         self.partial.unlink(missing_ok=True)
+        if self._done is not None:
+            write_atomically(self._done, "")
+
+
+def _read(path: Path) -> list[Call]:
+    """Return the calls of a cassette; none if there is none."""
+    return read_cassette(path) if path.exists() else []
 
 
 class Pictures:

@@ -1,4 +1,4 @@
-"""The recording of one item: its tape, and the files that the tape is read from and kept in.
+"""The model of an item: answers calls from the item's tape, or asks a server and records.
 
 Every call is written at once into an unfinished recording beside the cassette. Only the end of the
 item changes the cassette, so an interrupted recording loses no completion; see `files`.
@@ -7,161 +7,194 @@ item changes the cassette, so an interrupted recording loses no completion; see 
 from __future__ import annotations
 
 import copy
+import http.client
 import json
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vcr import patch
+
 from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_calls
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Pictures, without
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Pictures, Record
 from pytest_miniwob_agent.cassettes.folder import other_models
-from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape, batch_id, usage_of
+from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape, batch_id
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Limits
-from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.data import changed_parts
-from pytest_miniwob_agent.core.errors import CassetteError, NotRecorded, Pending, UsageError
-from pytest_miniwob_agent.core.events import OF_TEST, Origin
-from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
+from pytest_miniwob_agent.core.data import changed_parts, digest
+from pytest_miniwob_agent.core.errors import (
+    CassetteError,
+    CassetteNotWritten,
+    NotRecorded,
+    Pending,
+    RecordingStopped,
+    UsageError,
+)
+from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import listed
-from pytest_miniwob_agent.pictures.references import FOLDER
+from pytest_miniwob_agent.models.apis import answer_of, response_to
+from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
-    from filelock import BaseFileLock
-
+    from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 Normalize = Callable[[dict[str, Any]], Mapping[str, Any]]
 """An agent's `normalize`: gets a copy of a request's body, returns it as it is to be matched."""
 
 
-class Record(StrEnum):
-    """The modes of recording (`--miniwob-record`)."""
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """How the requests of an item are matched: without pictures, and as `normalize` leaves them."""
 
-    NONE = "none"
-    NEW_EPISODES = "new_episodes"
-    ALL = "all"
-    DEFER = "defer"
+    pictures: Pictures
+    normalize: Normalize | None = None
+
+    def request_of(self, path: str, body: Any) -> Request:
+        """Return a request as it is matched and stored: normalized, with references to pictures.
+
+        Raises:
+            UsageError: the agent's `normalize` does not return JSON.
+        """
+        request = Request(path, body)
+        if self.normalize is not None:
+            changed: Any = self.normalize(copy.deepcopy(body))
+            try:
+                changed = json.loads(json.dumps(dict(changed), allow_nan=False))
+            except (TypeError, ValueError) as error:
+                raise UsageError(
+                    f"the agent's normalize() must return the body of a request, as JSON: {error}"
+                ) from None
+            request = Request(path, changed, tuple(changed_parts(body, changed)))
+        return replace(request, body=self.pictures.take_out(request.body))
 
 
-class Recording:
-    """The recording of one item, for several threads; no other process records it until `close`.
+class Server:
+    """The server that answers what is not on the tape; connected at the first such call.
 
     Args:
-        folder: the cassette folder.
-        stem: the item's cassette in it.
-        mode: the mode of recording.
-        state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
-            cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
-        run: a folder that the processes of this run share; None if no other test has the item.
-        normalize: the agent's; None if it has none.
-        on_wait: is told that another process has the item for long.
+        connect: makes the client, given what counts unusable answers.
+        budget: the limits on live calls; None for no limit.
 
     Attributes:
-        remarks: what the user must know about the item's files.
-        writes: True if calls may be added, dropped or changed.
-        live: True if a call that is not recorded may go to the server.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
+    """
+
+    def __init__(
+        self, connect: Callable[[OnUnusable], LiveModel], budget: Budget | None = None
+    ) -> None:
+        self._connect = connect
+        self._budget = budget
+        self._live: LiveModel | None = None
+        self._mutex = threading.RLock()
+        self.unusable: dict[str, Usage] = {}
+
+    @property
+    def connected(self) -> bool:
+        """True if a call was made."""
+        return self._live is not None
+
+    def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
+        """Ask the server, past every vcrpy cassette; raises as the client does."""
+        with self._mutex:
+            if self._live is None:
+                self._live = self._connect(self.count_unusable)
+        with bypass_vcr():
+            return self._live.post(request, origin)
+
+    def count_kept(self, usage: Usage) -> None:
+        """Count a call whose completion is kept."""
+        if self._budget is not None:
+            self._budget.add_recorded(usage)
+
+    def count_unusable(self, reason: str, usage: Usage) -> None:
+        """Count an answer that was paid for and can't be used."""
+        with self._mutex:
+            self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
+
+    def stop(self, reason: str) -> None:
+        """Let no worker of the run make another call."""
+        if self._budget is not None:
+            self._budget.stop(reason)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._live is not None:
+            self._live.close()
+
+
+class RecordedModel(ChatCalls):
+    """The model of an item, for several threads. A call on the tape needs and imports no client.
+
+    Args:
+        files: the item's, whose mode says what may be written and asked for.
+        server: answers calls that are not on the tape.
+        model: the model's id.
+        params: go with every chat call.
+        normalize: the agent's; None if it has none.
 
     Raises:
-        CassetteError: a file can't be read as a cassette, or this process has it open already.
+        CassetteError: a file can't be read as a cassette.
     """
 
     def __init__(
         self,
-        folder: Path,
-        stem: str,
-        mode: Record,
-        *,
-        state: Path | None = None,
-        run: Path | None = None,
+        files: ItemFiles,
+        server: Server,
+        model: str,
+        params: Mapping[str, Any],
         normalize: Normalize | None = None,
-        on_wait: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._normalize = normalize
-        self._pictures = Pictures(folder, state and state / FOLDER)
-        self._files = ItemFiles(folder, stem, state or folder / ".miniwob")
-        self.path = self._files.cassette
-        self.partial_path = self._files.partial
-        self.stem = stem
-        self.remarks: list[str] = []
-        self.unusable: dict[str, Usage] = {}
+        self.files = files
+        self.server = server
+        self.model = model
+        self.params = params
+        self.mode = files.mode
+        self.tape = files.load()
+        self._matcher = Matcher(files.pictures, normalize)
         self._mutex = threading.RLock()
-        self._recorded: list[Call] = []
         self._episode_ended = False
-        self._done_in_run = run and run / "recorded" / self._files.id
-        self._lock: BaseFileLock | None = None
-        if state is not None and mode is not Record.NONE:
-            self._lock = self._files.lock(on_wait)
-        try:
-            self._existed = self.path.exists()
-            if mode is Record.ALL and self._done_in_run is not None and self._done_in_run.exists():
-                mode = Record.NEW_EPISODES  # another test of this run has paid for the item
-            self.mode = mode
-            self.writes = mode is not Record.NONE
-            self.live = self.writes and mode is not Record.DEFER
-            self.tape = self._load()
-        except BaseException:
-            self.close()
-            raise
-
-    def _load(self) -> Tape:
-        """Return the calls to replay: those of an unfinished recording, then the cassette's."""
-        anew = self.mode is Record.ALL
-        self._stored = [] if anew else self._files.read()
-        self._unused: list[Call] = []
-        if not self.writes:
-            return Tape(self._stored, alike=self._pictures.are_alike)
-        partial, self.remarks = self._files.take_up(all_anew=anew)
-        calls = [*partial, *without(self._stored, partial)]
-        unused = without(self._files.read_unused(), calls)
-        if anew:  # asks for everything again, and keeps what it has
-            self._unused, unused = unused, []
-        return Tape(calls, unused, self._pictures.are_alike)
-
-    def close(self) -> None:
-        """Let others record the item."""
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
 
     @property
-    def calls(self) -> Sequence[Call]:
-        """All calls: those of this run in their order, then those that were not made."""
-        return self.tape.calls
+    def live(self) -> bool:
+        """True if calls that are not recorded go to the server."""
+        return self.mode.live
 
-    @property
-    def replayed(self) -> Usage:
-        """The calls that were answered from the file."""
-        return usage_of(call for call in self.tape.made if call not in self._recorded)
+    def post(self, request: ModelRequest, origin: Origin = OF_TEST) -> ModelResponse:
+        """Answer a request from the tape, or record the server's answer.
 
-    @property
-    def recorded(self) -> Usage:
-        """The calls that were answered by a server."""
-        return usage_of(self._recorded)
+        Raises:
+            CassetteError: the call is not recorded and may not be made, or it or its completion
+                holds a key.
+            RecordingStopped: there is no room for its completion.
+            Pending: the call is not recorded and waits for a completion.
+            MiniwobError: any other that the client of the server raises.
+        """
+        asked = self._matcher.request_of(request.path, request.body)
+        with self._making(origin) as number:
+            call = self._play(asked, origin, number)
+            if call is None:
+                if self.mode.writes:
+                    self._check_secrets(asked, origin, request.body if self.mode.live else None)
+                if not self.mode.live:
+                    raise self._missing_call(asked, origin)
+                call = self._record(request, asked, origin, number)
+        # The agent gets now exactly what it will get in replay.
+        return response_to(call.request.path, call.body, call.recorded, digest(call.key))
 
-    @property
-    def left(self) -> Usage:
-        """The episode's recorded calls that were not made, with estimates for missing counts."""
-        return usage_of((call for call in self.tape.left if not call.of_test), estimate=True)
-
-    def rewind(self) -> None:
-        """Replay the episode from the start again, with the calls that are recorded by now."""
-        with self._mutex:
-            self.tape.rewind()
-
-    def for_replay(self) -> Recording:
-        """Return the same recording at its episode's start, which writes nothing."""
-        other = copy.copy(self)
-        other.mode, other.writes, other.live = Record.NONE, False, False
-        other.tape = Tape(self.tape.calls, alike=self._pictures.are_alike)
-        return other
+    def _ask(
+        self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
+    ) -> Completion:
+        return read_completion(self.post(request), text_only=text is not None)
 
     @contextmanager
-    def making(self, origin: Origin) -> Iterator[int]:
+    def _making(self, origin: Origin) -> Iterator[int]:
         """Make one call, whose number in the tape this yields."""
         with self._mutex:
             number = self.tape.begin(origin)
@@ -171,73 +204,71 @@ class Recording:
             with self._mutex:
                 self.tape.end(number)
 
-    def request_of(self, path: str, body: Any) -> Request:
-        """Return a request as it is matched and stored: normalized, with references to pictures.
-
-        Raises:
-            UsageError: the agent's `normalize` does not return JSON.
-        """
-        request = Request(path, body)
-        if self._normalize is not None:
-            changed: Any = self._normalize(copy.deepcopy(body))
-            try:
-                changed = json.loads(json.dumps(dict(changed), allow_nan=False))
-            except (TypeError, ValueError) as error:
-                raise UsageError(
-                    f"the agent's normalize() must return the body of a request, as JSON: {error}"
-                ) from None
-            request = Request(path, changed, tuple(changed_parts(body, changed)))
-        return replace(request, body=self._pictures.take_out(request.body))
-
-    def play(self, request: Request, origin: Origin = OF_TEST, number: int = 0) -> Call | None:
+    def _play(self, request: Request, origin: Origin, number: int) -> Call | None:
         """Return the recorded call that answers a request, or None; each is played once."""
         with self._mutex:
             call = self.tape.play(request, number)
             if call is None:
                 return None
-            for digest in set(request.pictures).difference(call.request.pictures):
-                self._pictures.path_of(digest)  # keeps it: it only looks like the recorded one
-            if self.writes:
+            for picture in set(request.pictures).difference(call.request.pictures):
+                self.files.pictures.path_of(
+                    picture
+                )  # keeps it: it only looks like the recorded one
+            if self.mode.writes:
                 call.origin, call.written = origin, ""
                 if request.normalized != call.request.normalized:
                     call.request = request
             return call
 
-    def add(self, request: Request, answer: Any, origin: Origin = OF_TEST, number: int = 0) -> Call:
-        """Record a call that was just made, and write the file; raises as `write_cassette` does."""
-        call = Call(request, answer, origin)
+    def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
+        """Ask the server and record its answer."""
+        if not self.server.connected:
+            self.files.check_room()
+        response = self.server.post(request, origin)
+        answer = answer_of(asked.path, response.content, response.content_type)
+        call = Call(asked, answer, origin)
+        usage = call.completion.usage
         with self._mutex:
-            self._save([*self.tape.made, call, *self.tape.left])
+            calls = [*self.tape.made, call, *self.tape.left]
+            try:
+                self.files.save(calls)
+            except CassetteNotWritten as error:
+                self.server.count_unusable("not written", usage)
+                raise self._rescue(calls, error) from None
+            except CassetteError:
+                self.server.count_unusable("looks like a secret", usage)
+                raise
             self.tape.add(call, number)
-            self._recorded.append(call)
+        self.server.count_kept(usage)
         return call
 
-    def add_for_next_run(self, request: Request, answer: Any) -> None:
-        """Record a call that the next run will make, as `add` does."""
-        call = Call(request, answer)
-        with self._mutex:
-            self._save([*self.calls, call])
-            self.tape.left.append(call)
+    def _rescue(self, calls: Sequence[Call], error: CassetteNotWritten) -> RecordingStopped:
+        """Write calls that can't be kept below another folder, and stop the run."""
+        reason = f"a completion that was paid for could not be kept: {error}"
+        self.server.stop(f"no more model calls are made: {reason}")
+        folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
+        path = self.files.save(calls, rescue=folder)
+        return RecordingStopped(
+            f"{reason}. It is in {path} instead: make room, copy the content of {folder} over "
+            "the cassette folder, and run again to continue from there"
+        )
 
-    def _save(self, calls: Sequence[Call], rescue: Path | None = None) -> Path:
-        self._pictures.write(calls, rescue)
-        return self._files.save(calls, all_anew=self.mode is Record.ALL, rescue=rescue)
-
-    def rescue(self, request: Request, answer: Any, origin: Origin, folder: Path) -> Path:
-        """Write the recording, with a call that `add` could not keep, below another folder."""
+    def rewind(self) -> None:
+        """Replay the episode from the start again, with the calls that are recorded by now."""
         with self._mutex:
-            calls = [*self.tape.made, Call(request, answer, origin), *self.tape.left]
-            return self._save(calls, rescue=folder)
+            self.tape.rewind()
 
-    def add_unusable(self, reason: str, usage: Usage) -> None:
-        """Count an answer that was paid for and can't be used."""
-        with self._mutex:
-            self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
+    def for_replay(self) -> RecordedModel:
+        """Return the same model at its episode's start, which records nothing."""
+        other = copy.copy(self)
+        other.mode = Record.NONE
+        other.tape = Tape(self.tape.calls, alike=self.files.pictures.are_alike)
+        return other
 
     def end_episode(self, limits: Limits) -> None:
         """End the episode, after which the test may make further calls; raises as `finish` does."""
         self._episode_ended = True
-        if not self.writes:
+        if not self.mode.writes:
             self._check_made([call for call in self.tape.left if not call.of_test], limits)
 
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
@@ -253,63 +284,45 @@ class Recording:
         if passed is None and not self._episode_ended:
             return
         with self._mutex:
-            if self.writes:
-                self._write(limits, bool(passed))
+            tape = self.tape
+            if self.mode.writes:
+                beyond = [] if tape.added else tape.beyond(limits)
+                stay = [one for one in tape.left if one in beyond or (one.of_test and not passed)]
+                dropped = [call for call in tape.left if call not in stay]
+                self.files.finish([*tape.in_stable_order(), *stay], [*tape.spare, *dropped])
             elif passed:
-                self._check_made(self.tape.left, limits)
+                self._check_made(tape.left, limits)
 
     def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
-        beyond, made = self._beyond(limits), len(self.tape.made)
+        beyond, made = self.tape.beyond(limits), len(self.tape.made)
         if unused := [call for call in calls if call not in beyond]:
-            raise drift_of_unused_calls(display_path(self.path), self.calls, made, unused)
+            path = display_path(self.files.cassette)
+            raise drift_of_unused_calls(path, self.tape.calls, made, unused)
 
-    def _beyond(self, limits: Limits) -> list[Call]:
-        """Return the calls that were not made and that the limits do not allow."""
-        beyond = []
-        for number, call in enumerate(self.tape.left, start=len(self.tape.made) + 1):
-            origin = call.origin or OF_TEST
-            too_late = origin.trial > limits.trials or origin.step > limits.steps
-            if too_late or number > limits.calls:
-                beyond.append(call)
-        return beyond
-
-    def _write(self, limits: Limits, passed: bool) -> None:
-        beyond = [] if self._recorded else self._beyond(limits)
-        left = self.tape.left
-        stay = [call for call in left if call in beyond or (call.of_test and not passed)]
-        kept = [*self.tape.in_stable_order(), *stay]
-        if set(kept) == set(self._stored):
-            kept = self._stored  # threads may have replayed them in another order
-        dropped = [call for call in left if call not in stay]
-        self._files.finish(kept, [*self._unused, *self.tape.spare, *dropped])
-        if self._done_in_run is not None:
-            write_atomically(self._done_in_run, "")
-
-    def missing_call(self, request: Request, origin: Origin = OF_TEST) -> CassetteError:
+    def _missing_call(self, request: Request, origin: Origin) -> CassetteError:
         """Return the error for a call that is not recorded and may not be made."""
+        files, calls = self.files, self.tape.calls
         if self.mode is Record.DEFER:
-            self.check_secrets(request, origin)
-            earlier = sum(call.key == request.key for call in self.calls)
-            id_ = batch_id(self.stem, request.key, earlier)
+            earlier = sum(call.key == request.key for call in calls)
+            id_ = batch_id(files.stem, request.key, earlier)
             line = {"custom_id": id_, "method": "POST", "url": request.path}
-            return Pending({**line, "body": self._pictures.put_in(request.body)})
-        path, partial = display_path(self.path), ""
-        if not self._existed:
-            if self.partial_path.exists():
-                partial = f"; an unfinished recording is in {display_path(self.partial_path)}"
+            return Pending({**line, "body": files.pictures.put_in(request.body)})
+        path, partial = display_path(files.cassette), ""
+        if not files.existed:
+            if files.partial.exists():
+                partial = f"; an unfinished recording is in {display_path(files.partial)}"
             return NotRecorded(f"there is no cassette {path}{partial}{self._other_models()}")
-        made = len(self.tape.made)
-        return drift_of_call(path, request, origin, self.calls, made, self._pictures)
+        return drift_of_call(path, request, origin, calls, len(self.tape.made), files.pictures)
 
     def _other_models(self) -> str:
         """Name the models that the agent is recorded with, if this is none of them."""
-        model, agent = self.path.parents[1], self.path.parents[2].name
-        others = other_models(model.parents[1], self.stem)
+        model, agent = self.files.cassette.parents[1], self.files.cassette.parents[2].name
+        others = other_models(model.parents[1], self.files.stem)
         if model.exists() or not others:
             return ""
         return f"; {agent} is recorded with {listed(others)}: name one with --miniwob-model"
 
-    def check_secrets(self, request: Request, origin: Origin, sent: Any = None) -> None:
+    def _check_secrets(self, request: Request, origin: Origin, sent: Any) -> None:
         """Check a request before it leaves this machine; `sent` is its body as it is sent.
 
         Raises:
@@ -319,5 +332,18 @@ class Recording:
             where = "" if origin == OF_TEST else f" ({origin})"
             raise CassetteError(
                 f"the call was not made{where}: its request holds what looks like a secret "
-                f"({found[0].kind}), which would be stored in {self.path}"
+                f"({found[0].kind}), which would be stored in {self.files.cassette}"
             )
+
+
+@contextmanager
+def bypass_vcr() -> Iterator[None]:
+    """Send HTTP requests past every vcrpy cassette that a user's test has open.
+
+    vcrpy replaces the methods of HTTP clients, `httpx2` among them, while a cassette is open.
+    """
+    if patch._HTTPConnection is http.client.HTTPConnection:
+        yield  # no cassette is open; a reset would cost 0.4 ms
+    else:
+        with patch.force_reset():
+            yield

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
@@ -219,8 +220,8 @@ class Tape:
     """The calls of one item. Each is played once: to an equal request, in the order of the calls.
 
     It knows of no files and no locks. `left` are the recorded calls that were not played, and
-    `spare` further ones, which are played where no recorded one fits. `alike` says of a recorded
-    request and another one that they count as equal.
+    `spare` further ones, which are played where no recorded one fits; `added` are those that a
+    server answered. `alike` says of a recorded request and another one that they count as equal.
     """
 
     def __init__(
@@ -231,6 +232,7 @@ class Tape:
     ) -> None:
         self.left = list(calls)
         self.spare = list(spare)
+        self.added: list[Call] = []
         self._alike = alike
         self._made: dict[Call, int] = {}
         self._begun = 0
@@ -246,6 +248,28 @@ class Tape:
     def calls(self) -> list[Call]:
         """All calls: those that were made, then those that are left."""
         return [*self.made, *self.left]
+
+    @property
+    def usage(self) -> dict[str, Usage]:
+        """The usage of calls that were `replayed`, `recorded`, and `left` of the episode.
+
+        Of those that are left, missing counts are estimated.
+        """
+        return {
+            "replayed": usage_of(call for call in self.made if call not in self.added),
+            "recorded": usage_of(self.added),
+            "left": usage_of((call for call in self.left if not call.of_test), estimate=True),
+        }
+
+    def beyond(self, limits: Limits) -> list[Call]:
+        """Return the calls that are left and that the limits do not allow."""
+        beyond = []
+        for number, call in enumerate(self.left, start=len(self.made) + 1):
+            origin = call.origin or OF_TEST
+            too_late = origin.trial > limits.trials or origin.step > limits.steps
+            if too_late or number > limits.calls:
+                beyond.append(call)
+        return beyond
 
     def begin(self, origin: Origin) -> int:
         """Begin a call and return its number; `end` comes once it is over."""
@@ -277,6 +301,7 @@ class Tape:
     def add(self, call: Call, number: int) -> None:
         """Add a call that was just made."""
         self._made[call] = number
+        self.added.append(call)
 
     def rewind(self) -> None:
         """Play the episode from its start again; calls of the test itself stay made."""

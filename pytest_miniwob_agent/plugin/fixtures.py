@@ -46,7 +46,7 @@ def _run_of(request: pytest.FixtureRequest) -> ItemRun:
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The worker's Chromium, here or on a Grid; started by the first item that needs it."""
     from pytest_miniwob_agent.browser.process import Browser
-    from pytest_miniwob_agent.cassettes.model import bypass_vcr
+    from pytest_miniwob_agent.cassettes.recording import bypass_vcr
 
     settings = settings_of(request.config)
     launcher = None

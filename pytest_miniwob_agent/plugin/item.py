@@ -43,8 +43,8 @@ from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.telemetry import Spans
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.recording import Recording
-    from pytest_miniwob_agent.models.client import LiveModel
+    from pytest_miniwob_agent.cassettes.recording import RecordedModel
+    from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 
 REMARK = "miniwob_remark"
@@ -134,20 +134,20 @@ class ItemRun:
         self._item = item
         self._state = item.config.stash[STATE]
         self._settings = self._state.settings
-        self._recording: Recording | None = None
+        self._recorded: RecordedModel | None = None
         self._log = _Log()
         self._source: dict[str, str] = {}
 
     @contextmanager
     def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
-        """Open the item's recording and yield the model behind it; at the end, close the item.
+        """Open the item's tape and yield the model behind it; at the end, close the item.
 
         Raises:
             UsageError: no model is named.
-            CassetteError: see `Recording`.
+            CassetteError: see `RecordedModel` and `ItemFiles`.
         """
-        from pytest_miniwob_agent.cassettes.model import RecordedModel
-        from pytest_miniwob_agent.cassettes.recording import Record, Recording
+        from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+        from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 
         settings, case, model = self._settings, self.problem.case, self.problem.setup.model
         if model is None:
@@ -161,36 +161,36 @@ class ItemRun:
                 f"the miniwob marker names {case.setup}, but the fixture miniwob_agent gives the "
                 f"agent {agent.name!r}: leave out the fixture, or the marker's agents"
             )
-        recording = self._recording = Recording(
+        files = ItemFiles(
             settings.cassettes,
             stem(folder, case),
             Record(settings.record),
             state=settings.pending.parent,
             run=self._state.shared,
-            normalize=agent.normalize if isinstance(agent, Normalizer) else None,
             on_wait=self._say,
         )
-        self._item.user_properties += [(REMARK, remark) for remark in recording.remarks]
-        with closing(recording):
-            budget = self._budget(model) if recording.live else None
+        budget = self._budget(model) if files.mode.live else None
 
-            def connect() -> LiveModel:
-                from pytest_miniwob_agent.models.client import LiveModel
+        def connect(on_unusable: OnUnusable) -> LiveModel:
+            from pytest_miniwob_agent.models.client import LiveModel
 
-                return LiveModel(
-                    model,
-                    settings.llm_params,
-                    base_url=settings.base_url,
-                    key_variable=settings.key_variable,
-                    budget=budget,
-                    on_unusable=recording.add_unusable,
-                    past_mocks=self._state.past_mocks,
-                )
+            return LiveModel(
+                model,
+                settings.llm_params,
+                base_url=settings.base_url,
+                key_variable=settings.key_variable,
+                budget=budget,
+                on_unusable=on_unusable,
+                past_mocks=self._state.past_mocks,
+            )
 
-            params = settings.kept_params
-            with closing(RecordedModel(recording, model, params, connect, budget)) as llm:
-                yield llm
-            recording.finish(limits, passed=self.passed)
+        normalize = agent.normalize if isinstance(agent, Normalizer) else None
+        with closing(files), closing(Server(connect, budget)) as server:
+            llm = RecordedModel(files, server, model, settings.kept_params, normalize)
+            self._recorded = llm
+            self._item.user_properties += [(REMARK, remark) for remark in files.remarks]
+            yield llm
+            llm.finish(limits, passed=self.passed)
 
     def _budget(self, model: str) -> Budget | None:
         """Return the limits on the run's live calls, for those of a model."""
@@ -245,13 +245,13 @@ class ItemRun:
             try:
                 episode = episode_of(llm, self._log, pictures, watcher, spans)
             except BrowserLost:
-                if self._recording is None:  # your own model can't be asked the same again
+                if self._recorded is None:  # your own model can't be asked the same again
                     raise
-                self._recording.rewind()
+                self._recorded.rewind()
                 episode = episode_of(llm, self._log, pictures, watcher, spans)
-            if self._recording is not None:
-                self._recording.end_episode(limits)
-                if self._recording.live and not episode.calls:
+            if self._recorded is not None:
+                self._recorded.end_episode(limits)
+                if self._recorded.live and not episode.calls:
                     self._item.user_properties.append((REMARK, NO_CALLS))
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode}
@@ -285,19 +285,17 @@ class ItemRun:
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""
-        item, recording = self._item, self._recording
+        item, llm = self._item, self._recorded
         episode = result.pop("episode", None)
-        if recording is not None:
+        if llm is not None:
             result |= {
                 "sent": {
-                    **sent_parts(recording.tape.made, self._settings.kept_params),
+                    **sent_parts(llm.tape.made, self._settings.kept_params),
                     **self._source,
                 },
-                "cassette": recording.stem,
-                "replayed": recording.replayed,
-                "recorded": recording.recorded,
-                "unusable": recording.unusable,
-                "left": recording.left,
+                "cassette": llm.files.stem,
+                "unusable": llm.server.unusable,
+                **llm.tape.usage,
             }
         outcome = redact(
             Outcome(
@@ -363,7 +361,7 @@ class ItemRun:
 
     def _retake(self, pictures: _Pictures, llm: Model, episode_of: Callable[..., Episode]) -> None:
         """Replay the item for its pictures alone; no error of the replay becomes the item's."""
-        from pytest_miniwob_agent.cassettes.model import RecordedModel
+        from pytest_miniwob_agent.cassettes.recording import RecordedModel
 
         if not isinstance(llm, RecordedModel):
             pictures.note = (

@@ -1,30 +1,31 @@
 """Deferred recording: requests are written to `pending.jsonl`, answers go into cassettes."""
 
 import json
+from itertools import repeat
 
 import pytest
 from answers import completion
 from projects import solve_menu
 
+from pytest_miniwob_agent import Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
-from pytest_miniwob_agent.cassettes.recording import Record, Recording
-from pytest_miniwob_agent.cassettes.tape import Request
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 
 STEM = "reflective/m/click-menu-2/1"
 SECRET = "sk-" + "a1" * 20
 
 
-def body(prompt):
-    return {"model": "m", "messages": [{"role": "user", "content": prompt}]}
-
-
-def asked(prompt):
-    return Request("/v1/chat/completions", body(prompt))
+def item(cassettes, stem=STEM):
+    return RecordedModel(ItemFiles(cassettes, stem, Record.DEFER), Server(None), "m", {})
 
 
 def pending(cassettes, prompt, stem=STEM):
-    cassette = Recording(cassettes, stem, Record.DEFER)
-    return cassette.missing_call(asked(prompt)).request
+    """The request that waits when an item makes the same call again and again."""
+    llm = item(cassettes, stem)
+    with pytest.raises(Pending) as waiting:
+        list(map(llm.complete, repeat(prompt), repeat("plan")))
+    return waiting.value.request
 
 
 def answer(request, text="DONE"):
@@ -53,8 +54,7 @@ def test_an_answer_is_recorded_in_its_cassette_once(files):
     write(answers, answer(request, "click id=1"), answer(request, "click id=1"))
     assert take_answers(*files[:3]) == ["1 completion recorded, 1 recorded before"]
     assert not batch.exists()
-    cassette = Recording(cassettes, STEM, Record.DEFER)
-    assert cassette.play(asked("one")).completion.text == "click id=1"
+    assert item(cassettes).complete("one", "plan").text == "click id=1"
     before = (cassettes / f"{STEM}.partial.yaml").read_bytes()
     batch.write_text(waiting)  # as if the run had died before it wrote the batch file
     assert take_answers(*files[:3]) == ["0 completions recorded, 2 recorded before"]
@@ -135,8 +135,7 @@ def test_line_separators_inside_a_text_do_not_end_a_line(tmp_path):
     assert read_pending(batch) == {request["custom_id"]: request}
     answers.write_text(json.dumps(answer(request, text), ensure_ascii=False), encoding="utf-8")
     assert take_answers(answers, batch, tmp_path) == ["1 completion recorded"]
-    replayed = Recording(tmp_path, STEM, Record.DEFER).play(asked(text))
-    assert replayed.completion.text == text
+    assert item(tmp_path).complete(text, "plan").text == text
 
 
 def test_damaged_and_missing_files_are_reported_before_the_run(project):

@@ -1,5 +1,6 @@
 """Pictures of requests beside the cassettes: recording, matching, drift, and the folder."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -7,13 +8,16 @@ import pytest
 from drawn import chat_body, opened, page_with_button
 from PIL import Image
 
-from pytest_miniwob_agent import Drift, Limits
+from pytest_miniwob_agent import Drift, Limits, Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 from pytest_miniwob_agent.cassettes.folder import Used
-from pytest_miniwob_agent.cassettes.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.cassettes.upkeep import count_calls, lint_folder, prunable_files
+from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.models.requests import read_completion
 from pytest_miniwob_agent.pictures.image import digest_of, png_of
 
 STEM = "looker/m/click-menu-2/1"
@@ -22,29 +26,38 @@ PNG = page_with_button()
 DIGEST = digest_of(opened(PNG))
 
 
-def cassette(folder, record=Record.NONE):
-    return Recording(folder, STEM, record, state=folder / "state")
+class Answering:
+    """A server whose answers are all the same."""
+
+    def post(self, request, origin):
+        return ModelResponse(json.dumps(ANSWER).encode())
+
+
+def item(folder, record=Record.NONE):
+    files = ItemFiles(folder, STEM, record, state=folder / "state")
+    return RecordedModel(files, Server(lambda count: Answering()), "m", {})
 
 
 def record(folder, *bodies):
     """Record these requests, and return the text of the cassette."""
-    item = cassette(folder, Record.NEW_EPISODES)
-    for body in bodies:
-        item.add(item.request_of(CHAT, body), ANSWER)
-    item.finish(Limits())
+    llm = item(folder, Record.NEW_EPISODES)
+    with contextlib.closing(llm.files):
+        for body in bodies:
+            llm.post(ModelRequest(CHAT, body))
+        llm.finish(Limits())
     return (folder / f"{STEM}.yaml").read_text("utf-8")
 
 
-def replay(folder, body):
-    item = cassette(folder)
-    return item.play(item.request_of(CHAT, body))
+def replay(folder, body, record=Record.NONE):
+    llm = item(folder, record)
+    with contextlib.closing(llm.files):
+        return read_completion(llm.post(ModelRequest(CHAT, body))).text
 
 
 def drift(folder, body):
-    item = cassette(folder)
-    request = item.request_of(CHAT, body)
-    assert item.play(request) is None
-    return item.missing_call(request)
+    with pytest.raises(Drift) as error:
+        replay(folder, body)
+    return error.value
 
 
 @pytest.fixture
@@ -72,10 +85,10 @@ def test_a_picture_is_kept_once_and_named_in_the_cassette(tmp_path):
 
 def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed(recorded):
     again = opened(PNG)
-    assert replay(recorded, chat_body(png_of(again))).completion.text == "A"
-    assert replay(recorded, chat_body(page_with_button(42))) is None
-    assert replay(recorded, chat_body(PNG, text="What else?")) is None
-    assert replay(recorded, chat_body(PNG, PNG)) is None
+    assert replay(recorded, chat_body(png_of(again))) == "A"
+    drift(recorded, chat_body(page_with_button(42)))
+    drift(recorded, chat_body(PNG, text="What else?"))
+    drift(recorded, chat_body(PNG, PNG))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +114,6 @@ def test_a_missing_or_changed_picture_is_found_with_how_to_get_it_back(
 
 def test_a_button_moved_by_two_pixels_is_drift_that_shows_where(recorded, picture):
     error = drift(recorded, chat_body(page_with_button(42)))
-    assert isinstance(error, Drift)
     [changed] = error.pictures
     where = "128 of 33,600 pixels differ, by 137 of 255 at most, in the 62 x 22 pixels at 40,100"
     assert changed.what == where
@@ -119,12 +131,11 @@ def test_a_button_moved_by_two_pixels_is_drift_that_shows_where(recorded, pictur
 
 
 def test_a_deferred_request_carries_its_pictures_and_its_answer_keeps_them(tmp_path):
-    item = cassette(tmp_path, Record.DEFER)
-    waiting = item.missing_call(item.request_of(CHAT, chat_body(PNG))).request
-    item.close()
+    with pytest.raises(Pending) as waiting:
+        replay(tmp_path, chat_body(PNG), Record.DEFER)
     assert not (tmp_path / "pictures").exists()
     pending, answers = tmp_path / "pending.jsonl", tmp_path / "answers.jsonl"
-    update_pending(pending, {STEM}, [waiting])
+    update_pending(pending, {STEM}, [waiting.value.request])
     [line] = read_pending(pending).values()
     assert line["body"] == chat_body(PNG)
     answer = {"custom_id": line["custom_id"], "response": {"status_code": 200, "body": ANSWER}}
@@ -132,8 +143,7 @@ def test_a_deferred_request_carries_its_pictures_and_its_answer_keeps_them(tmp_p
     assert take_answers(answers, pending, tmp_path) == ["1 completion recorded"]
     [again] = take_answers(answers, pending, tmp_path)
     assert again.endswith("1 recorded before")
-    item = cassette(tmp_path, Record.DEFER)
-    assert item.play(item.request_of(CHAT, chat_body(PNG))).completion.text == "A"
+    assert replay(tmp_path, chat_body(PNG), Record.DEFER) == "A"
     assert (tmp_path / "pictures" / f"{DIGEST}.png").exists()
 
 

@@ -1,7 +1,6 @@
 """Replay and recording of an item's calls, over real HTTP on loopback."""
 
 import contextlib
-import functools
 import gzip
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,9 @@ from pytest_miniwob_agent import (
     Origin,
     Pending,
 )
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 from pytest_miniwob_agent.cassettes.format import read_cassette
-from pytest_miniwob_agent.cassettes.model import RecordedModel
-from pytest_miniwob_agent.cassettes.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
@@ -35,25 +34,25 @@ def closed_models():
         yield
 
 
-def model_of(recording, url=None, params=None, model="m", retries=1):
+def model_of(files, url=None, params=None, model="m", retries=1):
     params = {"temperature": 0} if params is None else params
-    live = functools.partial(
-        LiveModel, model, params, base_url=url, retries=retries, on_unusable=recording.add_unusable
-    )
-    llm = RecordedModel(recording, model, kept_params(params), live)
-    return MODELS.enter_context(contextlib.closing(llm))
+
+    def connect(on_unusable):
+        return LiveModel(model, params, base_url=url, retries=retries, on_unusable=on_unusable)
+
+    server = MODELS.enter_context(contextlib.closing(Server(connect)))
+    return RecordedModel(files, server, model, kept_params(params))
 
 
 def model(folder, record, *args, **options):
-    recording = Recording(folder, STEM, Record(record))
-    return recording, model_of(recording, *args, **options)
+    return model_of(ItemFiles(folder, STEM, Record(record)), *args, **options)
 
 
 def play(folder, record, *prompts, url=None, limits=None, **options):
     """Make these calls and end the item; returns the completions."""
-    cassette, llm = model(folder, record, url, **options)
+    llm = model(folder, record, url, **options)
     texts = [llm.complete(prompt, "plan").text for prompt in prompts]
-    cassette.finish(limits or Limits())
+    llm.finish(limits or Limits())
     return texts
 
 
@@ -84,15 +83,16 @@ def partial(tmp_path):
 class TestReplay:
     def test_recorded_calls_are_answered_whatever_the_server(self, tmp_path, recorded, chat_server):
         chat_server.requests.clear()
-        cassette, llm = model(tmp_path, "none", "http://127.0.0.1:1/some/gateway")
+        llm = model(tmp_path, "none", "http://127.0.0.1:1/some/gateway")
         completion = llm.complete("one", "plan")
         assert completion.text == "answer to one"
         assert (completion.prompt_tokens, completion.completion_tokens) == (11, 3)
         assert llm.complete("two\nlines", "plan").text == "answer to two\nlines"
         assert chat_server.requests == []
-        cassette.finish(Limits())
-        assert cassette.replayed == Usage(calls=2, prompt=22, completion=6)
-        assert cassette.recorded == cassette.left == Usage()
+        llm.finish(Limits())
+        usage = llm.tape.usage
+        assert usage["replayed"] == Usage(calls=2, prompt=22, completion=6)
+        assert usage["recorded"] == usage["left"] == Usage()
 
     @pytest.mark.parametrize(
         "change",
@@ -108,7 +108,7 @@ class TestReplay:
     def test_a_call_is_replayed_exactly_once(self, tmp_path, recorded):
         with pytest.raises(Drift, match=r"the item ended after 1\. Not made:\s+call 2"):
             play(tmp_path, "none", "one")
-        _, llm = model(tmp_path, "none")
+        llm = model(tmp_path, "none")
         llm.complete("one", "plan")
         with pytest.raises(Drift, match="it repeats the request of call 1, which was replayed"):
             llm.complete("one", "plan")
@@ -128,11 +128,11 @@ class TestReplay:
         self, tmp_path, chat_server, places, two
     ):
         def play(record, count, limits):
-            recording, llm = model(tmp_path, record, chat_server.url)
+            llm = model(tmp_path, record, chat_server.url)
             for prompt, place in list(zip(("one", "two", "three"), places, strict=True))[:count]:
                 ask(llm, prompt, Origin("plan", *place, {}, "a", "b"))
-            recording.finish(limits)
-            return recording.path.read_bytes()
+            llm.finish(limits)
+            return llm.files.cassette.read_bytes()
 
         before = play("new_episodes", 3, Limits())
         for record in ("none", "new_episodes"):
@@ -168,7 +168,7 @@ class TestRecord:
         assert prompts_in(unused) == ["two\nlines", "three", "one"]
 
     def test_defer_replays_and_raises_the_request_that_waits(self, tmp_path, recorded):
-        _, llm = model(tmp_path, "defer")
+        llm = model(tmp_path, "defer")
         llm.complete("one", "plan")
         with pytest.raises(Pending) as waiting:
             llm.complete("three", "plan")
@@ -181,7 +181,7 @@ class TestRecord:
     def test_every_completion_is_on_disk_before_the_agent_sees_it(
         self, tmp_path, partial, chat_server
     ):
-        _, llm = model(tmp_path, "new_episodes", chat_server.url)
+        llm = model(tmp_path, "new_episodes", chat_server.url)
         for count in (1, 2, 3):
             llm.complete(f"prompt {count}", "plan")
             assert len(read_cassette(partial)) == count
@@ -200,35 +200,35 @@ def test_calls_of_threads_are_all_kept_in_the_same_order_each_time(tmp_path, cha
     chat_server.reply = reply
     files = []
     for folder in (tmp_path / "1", tmp_path / "2"):
-        cassette, llm = model(folder, "new_episodes", chat_server.url)
+        llm = model(folder, "new_episodes", chat_server.url)
         with ThreadPoolExecutor(len(prompts)) as threads:
             texts = list(threads.map(lambda prompt: llm.complete(prompt, "plan").text, prompts))  # noqa: B023
         assert texts == [f"answer to {prompt}" for prompt in prompts]
-        assert sorted(prompts_in(cassette.partial_path)) == prompts
-        cassette.finish(Limits())
-        files.append(cassette.path.read_bytes())
+        assert sorted(prompts_in(llm.files.partial)) == prompts
+        llm.finish(Limits())
+        files.append(llm.files.cassette.read_bytes())
     assert files[0] == files[1]
     chat_server.requests.clear()
     play(tmp_path / "1", "new_episodes", *reversed(prompts), url=chat_server.url)
-    assert cassette.path.read_bytes() == files[0]
+    assert llm.files.cassette.read_bytes() == files[0]
     assert chat_server.requests == []
 
 
 def test_a_process_opens_an_item_for_recording_once_at_a_time(tmp_path):
-    first = Recording(tmp_path, STEM, Record.DEFER, state=tmp_path)
+    first = ItemFiles(tmp_path, STEM, Record.DEFER, state=tmp_path)
     with pytest.raises(CassetteError, match=r"1\.yaml is being recorded by this process already"):
-        Recording(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path)
-    Recording(tmp_path, STEM, Record.NONE, state=tmp_path).close()
+        ItemFiles(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path)
+    ItemFiles(tmp_path, STEM, Record.NONE, state=tmp_path).close()
     first.close()
-    Recording(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path).close()
+    ItemFiles(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path).close()
 
 
 def test_all_records_an_item_once_in_a_run_for_all_tests(tmp_path, chat_server):
     for _ in ("test_one", "test_other"):
-        cassette = Recording(tmp_path, STEM, Record.ALL, run=tmp_path / "run")
-        llm = model_of(cassette, chat_server.url, {})
+        files = ItemFiles(tmp_path, STEM, Record.ALL, run=tmp_path / "run")
+        llm = model_of(files, chat_server.url, {})
         llm.complete("one", "plan")
-        cassette.finish(Limits())
+        llm.finish(Limits())
     assert len(chat_server.requests) == 1
 
 
@@ -266,7 +266,7 @@ class TestInterruptedRecording:
         with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
             play(tmp_path, "none", "one", url=chat_server.url)
         assert chat_server.requests == []
-        _, llm = model(tmp_path, "new_episodes", chat_server.url)
+        llm = model(tmp_path, "new_episodes", chat_server.url)
         llm.complete("one", "plan")
         with pytest.raises(CassetteError, match=r"unfinished recording is in .*1\.partial\.yaml"):
             play(tmp_path, "none", "one")
@@ -300,12 +300,11 @@ class TestUnusedCalls:
         assert recorded.read_text() == wrong
 
     def test_the_file_is_removed_when_all_are_used(self, tmp_path, unused, chat_server):
-        cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
-        other = model_of(cassette, chat_server.url, {"temperature": 1})
+        llm = model(tmp_path, "new_episodes", chat_server.url)
         for prompt in ("one", "two\nlines"):
             llm.complete(prompt, "plan")
-            other.complete(prompt, "plan")
-        cassette.finish(Limits())
+            llm.chat([{"role": "user", "content": prompt}], "plan", temperature=1)
+        llm.finish(Limits())
         assert not unused.exists()
         assert chat_server.requests == []
 
@@ -332,7 +331,7 @@ class TestPartialOfAnotherCassette:
     def stale(self, tmp_path, recorded, partial, chat_server):
         """It holds a new call and copies of the old ones; a colleague's cassette has come since."""
         theirs = recorded.read_text().replace("answer to", "their answer to")
-        _, llm = model(tmp_path, "new_episodes", chat_server.url)
+        llm = model(tmp_path, "new_episodes", chat_server.url)
         llm.complete("three", "plan")
         assert prompts_in(partial) == ["three", "one", "two\nlines"]
         recorded.write_text(theirs)
@@ -341,14 +340,14 @@ class TestPartialOfAnotherCassette:
 
     def test_it_is_put_aside_and_newer_answers_win(self, tmp_path, recorded, stale, chat_server):
         before = recorded.read_bytes()
-        cassette, llm = model(tmp_path, "new_episodes", chat_server.url)
-        [remark] = cassette.remarks
+        llm = model(tmp_path, "new_episodes", chat_server.url)
+        [remark] = llm.files.remarks
         assert "1.partial.yaml began from another cassette" in remark
         assert not stale.exists()
         texts = [llm.complete(prompt, "plan").text for prompt in ("one", "two\nlines", "three")]
         assert texts == ["their answer to one", "their answer to two\nlines", "answer to three"]
         assert chat_server.requests == []
-        cassette.finish(Limits())
+        llm.finish(Limits())
         assert recorded.read_bytes().startswith(before[:-4])
         play(tmp_path, "none", "one", "two\nlines", "three")
 
@@ -356,27 +355,27 @@ class TestPartialOfAnotherCassette:
     def test_one_that_began_from_the_present_cassette_is_continued(
         self, tmp_path, recorded, partial, chat_server, record
     ):
-        _, llm = model(tmp_path, record, chat_server.url)
+        llm = model(tmp_path, record, chat_server.url)
         llm.complete("three", "plan")
         recorded.write_bytes(recorded.read_bytes().replace(b"\n", b"\r\n"))  # git on Windows
-        cassette, _ = model(tmp_path, record, chat_server.url)
-        assert cassette.remarks == []
-        assert "three" in [call.request.text for call in cassette.calls]
+        llm = model(tmp_path, record, chat_server.url)
+        assert llm.files.remarks == []
+        assert "three" in [call.request.text for call in llm.tape.calls]
 
     def test_all_records_anew_after_a_kill_between_the_last_write_and_the_unlink(
         self, tmp_path, recorded, partial, chat_server
     ):
         chat_server.reply = lambda prompt: "anew"
-        cassette, llm = model(tmp_path, "all", chat_server.url)
+        llm = model(tmp_path, "all", chat_server.url)
         llm.complete("one", "plan")
         left = partial.read_bytes()
-        cassette.finish(Limits())
+        llm.finish(Limits())
         partial.write_bytes(left)
         chat_server.requests.clear()
-        cassette, llm = model(tmp_path, "all", chat_server.url)
+        llm = model(tmp_path, "all", chat_server.url)
         llm.complete("one", "plan")
         assert len(chat_server.requests) == 1
-        assert cassette.remarks == []
+        assert llm.files.remarks == []
         assert not unused_of(recorded).exists()
 
 
@@ -438,17 +437,17 @@ class TestSecrets:
         chat_server.reply = lambda prompt: (400, {"error": error})
         params = {"extra_headers": {"X-Team": "blue-whale"}, "extra_query": {"team": "red-foxes"}}
         url = f"{chat_server.url}?api_key=old-bears"
-        _, llm = model(tmp_path, "new_episodes", url, params=params)
+        llm = model(tmp_path, "new_episodes", url, params=params)
         with pytest.raises(ModelError, match=r"\[not shown\] \[not shown\] \[OpenAI key\]"):
             llm.complete("one", "plan")
         assert chat_server.paths == ["/v1/chat/completions?api_key=old-bears&team=red-foxes"]
-        _, llm = model(tmp_path, "new_episodes", chat_server.url)
+        llm = model(tmp_path, "new_episodes", chat_server.url)
         message = {"role": "user", "content": "one"}
         with pytest.raises(ModelError, match=r"\[not shown\] \[not shown\] \[OpenAI key\]"):
             llm.chat([message], "plan", extra_headers={"X-A": "blue-whale", "X-B": "red-foxes"})
         password = "passw" + "0rd"
         url = f"http://me:{password}@127.0.0.1:1/v1?api_key={password}"
-        _, llm = model(tmp_path, "new_episodes", url, retries=0)
+        llm = model(tmp_path, "new_episodes", url, retries=0)
         with pytest.raises(ModelError, match=r"http://\*\*\*@127.0.0.1:1/v1/ can't be") as shown:
             llm.complete("one", "plan")
         assert password not in str(shown.value)

@@ -6,8 +6,8 @@ import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
 from selenium_grid import free_port
 
-from pytest_miniwob_agent.cassettes.model import RecordedModel
-from pytest_miniwob_agent.cassettes.recording import Record, Recording
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
@@ -25,18 +25,18 @@ def session(tmp_path):
 
     @contextlib.contextmanager
     def open_session(server=None, params=None, retries=0, budget=None, folder=tmp_path):
-        recording = Recording(folder, "a/m/t/1", Record.NEW_EPISODES if server else Record.NONE)
+        files = ItemFiles(folder, "a/m/t/1", Record.NEW_EPISODES if server else Record.NONE)
 
-        def connect():
+        def connect(on_unusable):
             return LiveModel(
                 "m", params or {}, base_url=server.url, retries=retries, budget=budget,
-                on_unusable=recording.add_unusable,
+                on_unusable=on_unusable,
             )  # fmt: skip
 
-        model = RecordedModel(recording, "m", kept_params(params or {}), connect, budget)
-        with contextlib.closing(model):
+        with contextlib.closing(Server(connect, budget)) as live:
+            model = RecordedModel(files, live, "m", kept_params(params or {}))
             yield model
-        if recording.calls:
-            recording.finish(Limits())
+        if model.tape.calls:
+            model.finish(Limits())
 
     return open_session
