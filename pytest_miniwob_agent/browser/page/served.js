@@ -59,7 +59,8 @@ const post = async (url, fields) => {
 };
 
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post };
-/** @typedef {typeof now & typeof later} Served */
+// With `Pick`, as TypeScript allows any further name in an object of a script.
+/** @typedef {Pick<typeof now & typeof later, keyof typeof now | keyof typeof later>} Served */
 
 const answer = (detail) =>
   Targets.dispatchEvent(performance, new CustomEvent(ANSWER, { __proto__: null, detail: { key: KEY, ...detail } }));

@@ -72,8 +72,10 @@ export const trial = {
   asked: false, // true where dialogs are answered: since the trial has begun, and by programs that hear of them
   nextId: 1, // of elements
   clipboard: "",
-  ...goesOn("trial", null, () => ({ ...trial, count: trial.count + 1 })),
+  .../** @type {{}} */ (goesOn("trial", null, () => ({ ...trial, count: trial.count + 1 }))),
 };
+/** @typedef {Pick<typeof trial, keyof typeof trial>} Trial */
+
 export const asks = outer?.asks ?? (() => trial.asked);
 
 // Once another page is to be loaded (`now`), no time passes any more; it may get nothing of the trial.

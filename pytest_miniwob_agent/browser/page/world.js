@@ -61,7 +61,7 @@ const shared = () => {
 export const outer = shared();
 
 // The trial of this document, in the page's own world (page/trial.js).
-/** @type {typeof import("./trial.js").trial} */
+/** @type {import("./trial.js").Trial} */
 export const trial = new Proxy(/** @type {any} */ ({}), {
   get: (_, name) => Main.trial(name),
   set: (_, name, value) => Main.setTrial(name, value),
