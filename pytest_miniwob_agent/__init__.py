@@ -83,6 +83,7 @@ from pytest_miniwob_agent.core.outcome import (
     Earlier,
     Outcome,
     Picture,
+    Result,
     Status,
 )
 from pytest_miniwob_agent.core.parsing import (
@@ -126,10 +127,10 @@ __all__ = [
     "MiniwobError", "Model", "ModelError", "ModelRequest", "ModelResponse", "Normalizer",
     "NotRecorded", "Note", "Observation", "Observer", "Origin", "Outcome", "Page", "PageError",
     "Paste", "Pending", "Picture", "Place", "Point", "Press", "ProgramError", "Prompt", "Prompts",
-    "Reflected", "Release", "Remark", "Remarking", "RunObserver", "Scroll", "Select", "Shot",
-    "Status", "StepLimit", "ToolCall", "Transition", "TrialEnded", "TrialLimit", "TrialStarted",
-    "Type", "Unreadable", "Upload", "Usage", "UsageError", "Visible", "Wait", "action_of_call",
-    "masked", "parse_action", "render", "run_episode", "tools_of",
+    "Reflected", "Release", "Remark", "Remarking", "Result", "RunObserver", "Scroll", "Select",
+    "Shot", "Status", "StepLimit", "ToolCall", "Transition", "TrialEnded", "TrialLimit",
+    "TrialStarted", "Type", "Unreadable", "Upload", "Usage", "UsageError", "Visible", "Wait",
+    "action_of_call", "masked", "parse_action", "render", "run_episode", "tools_of",
 ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from made_results import run_of
 
 from pytest_miniwob_agent.core.actions import Click, Enter, Press
 from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -28,6 +29,7 @@ from pytest_miniwob_agent.core.outcome import (
     Earlier,
     Outcome,
     Picture,
+    Result,
     Status,
 )
 from pytest_miniwob_agent.report.folder import Report
@@ -112,25 +114,29 @@ def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", **fields
             Acted(trial, 2, Click(1), done),
             TrialEnded(Ending.CORRECT if trial == solved_at else Ending.FAILED, "", trial),
         ]
-    outcome = Outcome(
-        case=case,
-        agent="reflective",
-        model="m",
-        status=Status.UNSOLVED if solved_at is None else Status.SOLVED,
+    episode = Episode(case, "reflective", "m", tuple(events))
+    result = Result.of(
+        episode,
+        Status.UNSOLVED if solved_at is None else Status.SOLVED,
         params={"temperature": 0},
         prompts={"plan.txt": "0123456789ab"},
-        limits=Limits(trials=trials),
-        episode=Episode(case, "reflective", "m", tuple(events)),
+        limits=to_data(Limits(trials=trials)),
+    )
+    outcome = Outcome(
+        result=result,
+        episode=episode,
         cassette=f"reflective/m/{case.task}/{case.sample}",
     )
     return replace(outcome, **fields)
 
 
-def without_result(case, status, **fields):
+def without_result(case, status, *, model="m", prompts=(), **fields):
     """Return the outcome of an item that ended in its first trial without a result."""
     outcome = made_up(case, None)
     events = outcome.history[:3]
-    return replace(outcome, **{"status": status, "episode": None, "events": events, **fields})
+    episode = Episode(case, "reflective", model, events)
+    result = Result.of(episode, status, prompts=dict(prompts))
+    return replace(outcome, **{"result": result, "episode": None, "events": events, **fields})
 
 
 def errors(folder):

@@ -1,7 +1,7 @@
 """Results that no run has produced, for tests of comparisons, gates and their output."""
 
-from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.results.file import Results
 
 HOSTILE = (
     "a|b`<img src=x>`\r\n::error::gone %0A @someone #1 _x_ [l](http://e) \x1b[31m## ::set-env "

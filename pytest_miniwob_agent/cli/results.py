@@ -27,9 +27,8 @@ from pytest_miniwob_agent.papers.output import (
 from pytest_miniwob_agent.papers.tables import Paper
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.export import csv_text
-from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.results.file import merge_results, read_results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.results.merge import merge_results
 from pytest_miniwob_agent.terminal.views import ComparisonView, SeveralView, report_to_github
 
 

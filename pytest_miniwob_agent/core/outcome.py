@@ -1,13 +1,14 @@
-"""The outcome of an item: the one record that results, terminal, JUnit and report read."""
+"""The outcome of an item, and its result: what results files, reports and exports read of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture, NotRecorded
@@ -76,14 +77,142 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The outcome of one sample of an item.
+
+    `repeat` counts the samples from 1, and `setup` is that of the `Case`. `params` are the
+    parameters of every model call, `prompts` the digest of each prompt file. `sent` has digests of
+    the system messages, tools and parameters that the calls had, and of the agent's source.
+    `limits` are the `trials`, the `steps` per trial and the `calls` that were allowed, and
+    `any_reward`.
+    `response_models` and `system_fingerprints` name what answered, as in the responses, sorted and
+    without repetition. `reason` is a short text, empty if the outcome is conclusive. `test` is the
+    node id of the item's test, without the case. `solved_at` is the trial that got the full reward,
+    counting from 1; `endings` and `rewards` (from -1 to 1) have one entry per trial. `calls` counts
+    model calls by purpose, `tokens` those of `prompt` and `completion`: None if a server did not
+    report them; of the prompt also those that were `cached`, or `written` into a cache. `typings`
+    are those of the `steps` that entered a text: the papers count a click and keys for each.
+    """
+
+    category: str
+    task: str
+    seed: int
+    repeat: int = 1
+    setup: str = field(default="", metadata={"optional": True})
+    agent: str
+    model: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    sent: Mapping[str, str] = field(default_factory=dict, metadata={"optional": True})
+    limits: Mapping[str, int] | None = None
+    response_models: tuple[str, ...] = ()
+    system_fingerprints: tuple[str, ...] = ()
+    outcome: Status
+    reason: str = ""
+    test: str = ""
+    solved_at: int | None = None
+    endings: tuple[str, ...] = ()
+    rewards: tuple[float, ...] = ()
+    steps: int = 0
+    typings: int = field(default=0, metadata={"optional": True})
+    calls: Mapping[str, int] = field(default_factory=dict)
+    tokens: Mapping[str, int | None] = field(
+        default_factory=lambda: {"prompt": None, "completion": None}
+    )
+
+    @classmethod
+    def of(cls, episode: Episode, status: Status, **about: Any) -> Result:
+        """The result of an episode: of one that broke off, only who played it."""
+        calls = [event for event in episode.events if isinstance(event, Called)]
+        answers = [call.completion for call in calls]
+        found: dict[str, Any] = {}
+        if status.conclusive:
+            cached = sum(answer.cached_tokens for answer in answers)
+            written = sum(answer.written_tokens for answer in answers)
+            found = {
+                "solved_at": episode.solved_at,
+                "endings": tuple(map(str, episode.endings)),
+                "rewards": episode.rewards,
+                "steps": episode.steps,
+                "typings": episode.typings,
+                "calls": dict(Counter(call.purpose for call in calls)),
+                "tokens": {
+                    "prompt": add_tokens(answer.prompt_tokens for answer in answers),
+                    "completion": add_tokens(answer.completion_tokens for answer in answers),
+                    **({"cached": cached} if cached else {}),
+                    **({"written": written} if written else {}),
+                },
+            }
+        return cls(
+            **asdict(episode.case),
+            agent=episode.agent,
+            model=episode.model,
+            response_models=_names(answer.model for answer in answers),
+            system_fingerprints=_names(answer.system_fingerprint for answer in answers),
+            outcome=status,
+            **found,
+            **about,
+        )
+
+    @property
+    def item(self) -> str:
+        """The item's id, which all of its samples share: `<category>/<task>/<seed>`."""
+        return self.identity.item
+
+    @property
+    def case(self) -> str:
+        """The pytest item's id: `item`, and `-2` after it for the second sample."""
+        return self.identity.id
+
+    @property
+    def group(self) -> str:
+        """The category, behind the set-up if there is one."""
+        return self.identity.group
+
+    @property
+    def identity(self) -> Case:
+        """The case that it is a result of."""
+        return Case(self.task, self.category, self.seed, self.repeat, self.setup)
+
+    @property
+    def solved(self) -> bool:
+        """True if a trial got the full reward."""
+        return self.outcome == Status.SOLVED
+
+    @property
+    def conclusive(self) -> bool:
+        """True if the run shows whether the agent solves the item."""
+        return self.outcome.conclusive
+
+    @property
+    def usage(self) -> Usage:
+        """The model calls and their tokens."""
+        calls, tokens = sum(self.calls.values()), self.tokens
+        if None in tokens.values():
+            return Usage(calls, uncounted=calls)
+        return Usage(calls, **{name: count or 0 for name, count in tokens.items()})
+
+    def to_data(self) -> dict[str, Any]:
+        """The result in plain JSON types."""
+        return {"case": self.case, **to_data(self)}
+
+
+def _names(names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(sorted({name for name in names if name is not None}))
+
+
+def add_tokens(counts: Iterable[int | None]) -> int | None:
+    """Return the sum of numbers of tokens, None if one is not known."""
+    numbers = list(counts)
+    return None if None in numbers else sum(filter(None, numbers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """Outcome of an item, as it travels with pytest's report of it.
 
     Attributes:
-        test: the node id of the item's test, without the case.
-        prompts: the digest of each prompt file that was used, by file name.
-        sent: digests of the system messages, tools and parameters of the calls, and of the agent's
-            source.
+        result: what a results file keeps of it.
         episode: the episode; None unless the status is conclusive.
         events: the events of an episode that broke off.
         error: the name of the exception of an item that drifted or failed with an error.
@@ -97,15 +226,7 @@ class Outcome:
         pictures: those of the item in the report's folder; `pictures_note` is a remark.
     """
 
-    case: Case
-    agent: str
-    model: str
-    status: Status
-    test: str = ""
-    params: Mapping[str, Any] = field(default_factory=dict)
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    sent: Mapping[str, str] = field(default_factory=dict, metadata={"optional": True})
-    limits: Limits | None = None
+    result: Result
     episode: Episode | None = None
     events: tuple[Event, ...] = ()
     error: str = ""
@@ -123,20 +244,24 @@ class Outcome:
     pictures_note: str = ""
 
     @property
+    def case(self) -> Case:
+        """The item's case."""
+        return self.result.identity
+
+    @property
+    def status(self) -> Status:
+        """The item's status."""
+        return self.result.outcome
+
+    @property
     def solved(self) -> bool:
         """True if a trial got the full reward."""
-        return self.status is Status.SOLVED
+        return self.result.solved
 
     @property
     def spent(self) -> Usage:
         """The calls that a server was paid for: those that are recorded, and unusable ones."""
         return sum(self.unusable.values(), self.recorded)
-
-    @property
-    def reason(self) -> str:
-        """The reason for which the item is not conclusive: causes of drift, or an error's name."""
-        causes = self.drift.causes if self.drift is not None else ()
-        return ", ".join(cause.kind for cause in causes) or self.error
 
     @property
     def not_recorded(self) -> bool:
@@ -174,4 +299,4 @@ class Outcome:
         """The outcome in plain JSON types."""
         episode = self.episode.to_data() if self.episode is not None else None
         data: dict[str, Any] = to_data(replace(self, episode=None))
-        return data | {"episode": episode}
+        return data | {"result": self.result.to_data(), "episode": episode}

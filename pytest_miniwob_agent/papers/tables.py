@@ -17,7 +17,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.results.file import Result, Results, Samples
+from pytest_miniwob_agent.core.outcome import Result
+from pytest_miniwob_agent.results.file import Results, Samples
 from pytest_miniwob_agent.results.statistics import p_worse
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, task_fact
 

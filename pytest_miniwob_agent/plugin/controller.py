@@ -10,6 +10,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -203,9 +204,11 @@ class Controller:
 
         A step that fails fails the run; the others still run.
         """
-        outcomes = sorted(self._last_runs.values(), key=lambda one: (one.case.id, not one.solved))
+        runs = self._last_runs.values()
+        outcomes = sorted(runs, key=lambda one: (one.result.case, not one.solved))
         # Of an item that is run several times, as by pytest-repeat, an unsolved run counts.
-        items = {(one.test, one.case, one.agent, one.model): one for one in outcomes}
+        name = attrgetter("test", "case", "agent", "model")
+        items = {name(one.result): one for one in outcomes}
         nothing_ran = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED
         shard = self._state.settings.shard is not None
         stopped = bool(session.shouldstop or session.shouldfail)

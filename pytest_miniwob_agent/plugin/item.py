@@ -16,6 +16,7 @@ from pytest_miniwob_agent.cassettes.folder import model_folder, stem
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import (
     BrowserLost,
     BudgetReached,
@@ -30,7 +31,14 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.observations import Shot
-from pytest_miniwob_agent.core.outcome import RECORD_IT, DriftDetails, Outcome, Picture, Status
+from pytest_miniwob_agent.core.outcome import (
+    RECORD_IT,
+    DriftDetails,
+    Outcome,
+    Picture,
+    Result,
+    Status,
+)
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page, Visible
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_lines
@@ -283,36 +291,37 @@ class ItemRun:
 
         return Spans(self._state.traces.tracer, agent, model)
 
-    def _make_outcome(self, agent: str, model: str, limits: Limits, **result: Any) -> Outcome:
+    def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
         """Make the outcome without keys; its events were redacted as they happened."""
-        item, llm = self._item, self._recorded
-        episode = result.pop("episode", None)
+        llm, params, sent = self._recorded, self._settings.kept_params, {}
+        episode, drift = parts.pop("episode", None), parts.get("drift")
+        events = tuple(self._log.events)
+        played = episode or Episode(self.problem.case, agent, model, events)
+        causes = ", ".join(cause.kind for cause in drift.causes) if drift else ""
         if llm is not None:
-            result |= {
-                "sent": {
-                    **sent_parts(llm.tape.made, self._settings.kept_params),
-                    **self._source,
-                },
+            sent = {**sent_parts(llm.tape.made, params), **self._source}
+            parts |= {
                 "cassette": llm.files.stem,
                 "unusable": llm.server.unusable,
                 **llm.tape.usage,
             }
         outcome = redact(
             Outcome(
-                case=self.problem.case,
-                agent=agent,
-                model=model,
-                status=result.pop("status", Status.ERROR),
-                test=id_of_test(item),
-                params=self._settings.kept_params,
-                prompts=self._log.prompts,
-                limits=limits,
-                message=redact(result.pop("message", ""), self._settings.sent_only_texts),
-                **result,
+                result=Result.of(
+                    played,
+                    parts.pop("status", Status.ERROR),
+                    test=id_of_test(self._item),
+                    params=params,
+                    prompts=self._log.prompts,
+                    sent=sent,
+                    limits=to_data(limits),
+                    reason=causes or parts.get("error", ""),
+                ),
+                message=redact(parts.pop("message", ""), self._settings.sent_only_texts),
+                **parts,
             )
         )
-        events = () if episode is not None else tuple(self._log.events)
-        self.outcome = replace(outcome, episode=episode, events=events)
+        self.outcome = replace(outcome, episode=episode, events=() if episode else events)
         return self.outcome
 
     def _inconclusive(self, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.plugin.collection import problem_of
@@ -90,13 +90,13 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     if isinstance(reason, pytest.fail.Exception) and outcome.error:
         _set_reason(report.longrepr, outcome.message.partition("\n")[0])
     unsolved = outcome.status is Status.UNSOLVED and _is_failed_check(call)
-    item.user_properties.extend(_properties(outcome))
+    item.user_properties.extend(_properties(outcome.result))
     report.user_properties = list(item.user_properties)
     exports = item.config.stash.get(EXPORTS, None)
     if outcome.episode is not None and (unsolved or exports):
         more, folder = {}, settings_of(item.config).report
         if outcome.cassette:  # a model of the user's own would be asked again
-            more["all of it"] = show_command(item, outcome.case.id)
+            more["all of it"] = show_command(item, outcome.result.case)
         if folder is not None:
             more["in the report"] = f"{display_path(folder)}/index.html#/item/{outcome.case}"
         text = transcript(outcome.episode, more)
@@ -122,25 +122,26 @@ def _set_reason(longrepr: Any, reason: str) -> None:
         crash.message = reason
 
 
-def _properties(outcome: Outcome) -> list[tuple[str, str | int]]:
+def _properties(result: Result) -> list[tuple[str, str | int]]:
     """Return an item's `user_properties`, which JUnit's XML and pytest-json-report show."""
     found: dict[str, str | int | None] = {
-        "case": outcome.case.id,
-        "agent": sanitize_line(outcome.agent),
-        "model": sanitize_line(outcome.model),
-        "outcome": str(outcome.status),
+        "case": result.case,
+        "agent": sanitize_line(result.agent),
+        "model": sanitize_line(result.model),
+        "outcome": str(result.outcome),
     }
-    if (episode := outcome.episode) is not None:
+    if result.conclusive:
+        usage = result.usage
         found |= {
-            "solved_at": episode.solved_at,
-            "endings": " ".join(episode.endings),
-            "trials": len(episode.endings),
-            "steps": episode.steps,
-            "calls": episode.calls,
-            "tokens": episode.tokens,
+            "solved_at": result.solved_at,
+            "endings": " ".join(result.endings),
+            "trials": len(result.endings),
+            "steps": result.steps,
+            "calls": usage.calls,
+            "tokens": None if usage.uncounted else usage.tokens,
         }
     else:
-        found["reason"] = sanitize_line(outcome.reason) or None
+        found["reason"] = sanitize_line(result.reason) or None
     return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
 
 

@@ -1,17 +1,14 @@
-"""Results: the baseline of items, the shard, and the line of an outcome in a results file."""
+"""Results: the baseline of items, the shard, and the result of an item."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.core.data import canonical_json, digest, to_data
+from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
-from pytest_miniwob_agent.core.events import Called
 from pytest_miniwob_agent.core.files import (
     same_file,
     shown_from_here,
@@ -23,10 +20,8 @@ from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import describe
 from pytest_miniwob_agent.results.file import (
-    Result,
     Results,
     Shard,
-    add_tokens,
     checked_out,
     parse_results,
     read_at_commit,
@@ -54,7 +49,7 @@ class Baseline(NamedTuple):
             excusable: True if nothing failed but that the episode is not solved.
         """
         outcome: Outcome = report.miniwob
-        before = self.results.items.get(outcome.case.item)
+        before = self.results.items.get(outcome.result.item)
         if before is None:
             excuse = "the baseline does not have it, so it decides nothing yet"
         elif not before.conclusive:
@@ -155,46 +150,3 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
             "--miniwob-steps": str(settings.steps or settings.ini["steps"] or ""),
         },
     )
-
-
-def result_of(outcome: Outcome) -> Result:
-    """Return the line of an outcome in a results file."""
-    found: dict[str, Any] = {"reason": outcome.reason}
-    calls = [event for event in outcome.history if isinstance(event, Called)]
-    completions = [call.completion for call in calls]
-    cached = {
-        "cached": sum(answer.cached_tokens for answer in completions),
-        "written": sum(answer.written_tokens for answer in completions),
-    }
-    if (episode := outcome.episode) is not None:
-        found = {
-            "solved_at": episode.solved_at,
-            "endings": tuple(map(str, episode.endings)),
-            "rewards": episode.rewards,
-            "steps": episode.steps,
-            "typings": episode.typings,
-            "calls": dict(Counter(call.purpose for call in calls)),
-            "tokens": {
-                "prompt": add_tokens(answer.prompt_tokens for answer in completions),
-                "completion": add_tokens(answer.completion_tokens for answer in completions),
-                **{name: count for name, count in cached.items() if count},
-            },
-        }
-    return Result(
-        **asdict(outcome.case),
-        agent=outcome.agent,
-        model=outcome.model,
-        params=outcome.params,
-        prompts=outcome.prompts,
-        sent=outcome.sent,
-        limits=None if outcome.limits is None else to_data(outcome.limits),
-        response_models=_names(completion.model for completion in completions),
-        system_fingerprints=_names(completion.system_fingerprint for completion in completions),
-        outcome=outcome.status,
-        test=outcome.test,
-        **found,
-    )
-
-
-def _names(names: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(sorted({name for name in names if name is not None}))

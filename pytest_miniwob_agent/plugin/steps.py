@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line
 from pytest_miniwob_agent.plugin.reading import project_folder, record_command
-from pytest_miniwob_agent.plugin.results import BASELINE, result_of, shard_of
+from pytest_miniwob_agent.plugin.results import BASELINE, shard_of
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results, one_per_case
@@ -168,7 +168,8 @@ class ResultsFile(Step):
         state = self._state
         self._partial = self._reasons_for_partial(outcomes)
         shard = shard_of(self._config, state)
-        results = Results(one_per_case(map(result_of, outcomes)), self._partial, "this run", shard)
+        found = one_per_case(outcome.result for outcome in outcomes)
+        results = Results(found, self._partial, "this run", shard)
         baseline = self._config.stash.get(BASELINE, None)
         if baseline is not None and shard is None:
             before, gate = baseline

@@ -36,9 +36,8 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome, Status
-from pytest_miniwob_agent.results.file import Shard, read_shard
+from pytest_miniwob_agent.results.file import Shard, check_shards, read_shard
 from pytest_miniwob_agent.results.gate import Verdict
-from pytest_miniwob_agent.results.merge import check_shards
 from pytest_miniwob_agent.screen import render
 
 WAITS = "It waits for a completion."
@@ -86,7 +85,7 @@ def gate_data(verdict: Verdict) -> dict[str, Any]:
 
 def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
     """Return an item's row of the overview."""
-    events = outcome.history
+    result, events = outcome.result, outcome.history
     completions = [event.completion for event in events if isinstance(event, Called)]
     trials = [event for event in events if isinstance(event, TrialStarted)]
     endings = [event.ending for event in events if isinstance(event, TrialEnded)]
@@ -94,15 +93,15 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
     known = [count for count in counts if count is not None]
     return {
         "id": id_,
-        "category": outcome.case.group,
-        "task": outcome.case.task,
+        "category": result.group,
+        "task": result.task,
         "status": outcome.status,
         "change": outcome.change or "",
         "before": to_data(outcome.earlier),
         "cause": _cause(outcome),
-        "solvedAt": outcome.episode.solved_at if outcome.episode is not None else None,
+        "solvedAt": result.solved_at,
         "trials": len(trials),
-        "allowed": outcome.limits.trials if outcome.episode and outcome.limits else None,
+        "allowed": result.limits["trials"] if result.conclusive and result.limits else None,
         "steps": sum(isinstance(event, Acted) for event in events),
         "calls": len(completions),
         "tokens": sum(known) if known and len(known) == len(counts) else None,
@@ -113,14 +112,15 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
 
 def item_page(outcome: Outcome) -> dict[str, Any]:
     """Return the data of an item's page that the overview does not need."""
-    prompts = (f"{name} {digest}" for name, digest in sorted(outcome.prompts.items()))
+    result = outcome.result
+    prompts = (f"{name} {digest}" for name, digest in sorted(result.prompts.items()))
     waits = WAITS if outcome.status is Status.WAITING else ""
     return {
         "about": [
-            ["agent", outcome.agent],
-            ["model", outcome.model],
+            ["agent", result.agent],
+            ["model", result.model],
             ["answered by", ", ".join(outcome.answered_by)],
-            ["parameters", canonical_json(outcome.params)],
+            ["parameters", canonical_json(result.params)],
             ["cassette", f"{outcome.cassette}.yaml" if outcome.cassette else ""],
             ["prompts", ", ".join(prompts)],
         ],
@@ -323,10 +323,11 @@ class Report:
         Raises:
             UsageError: the folder can't be written.
         """
-        ordered = sorted(outcomes, key=lambda outcome: (outcome.case.id, outcome.test))
-        ids = unique_ids(outcome.case.id for outcome in ordered)
+        ordered = sorted(outcomes, key=lambda outcome: (outcome.result.case, outcome.result.test))
+        results = [outcome.result for outcome in ordered]
+        ids = unique_ids(result.case for result in results)
         rows = [overview_row(*pair) for pair in zip(ids, ordered, strict=True)]
-        names = zip(*((outcome.agent, outcome.model) for outcome in ordered), strict=True)
+        names = zip(*((result.agent, result.model) for result in results), strict=True)
         index = {
             "setup": [", ".join(sorted(set(side))) for side in names] or ["", ""],
             "judged": judged,

@@ -17,10 +17,11 @@ from itertools import groupby
 from operator import attrgetter
 
 from pytest_miniwob_agent.core.data import canonical_json, digest
+from pytest_miniwob_agent.core.outcome import Result, add_tokens
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.budget import Price, cost_of
 from pytest_miniwob_agent.results import statistics
-from pytest_miniwob_agent.results.file import Result, Results, Samples, add_tokens
+from pytest_miniwob_agent.results.file import Results, Samples
 from pytest_miniwob_agent.results.statistics import median_interval
 
 _SETUP = ("agent", "model", "params", "prompts", "sent")

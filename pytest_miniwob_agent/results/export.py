@@ -9,8 +9,9 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.models.budget import Price, cost_of
-from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.results.file import Results
 
 COLUMNS = {
     "case": "the item's id",

@@ -13,108 +13,22 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.files import write_atomically
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.core.text import counted, listed
 
 VERSION = 2
 """The format of the file; a reader refuses any other."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """The outcome of one sample of an item.
-
-    `repeat` counts the samples from 1, and `setup` is that of the `Case`. `params` are the
-    parameters of every model call, `prompts` the digest of each prompt file. `sent` has digests of
-    the system messages, tools and parameters that the calls had, and of the agent's source.
-    `limits` are the `trials`, the `steps` per trial and the `calls` that were allowed, and
-    `any_reward`.
-    `response_models` and `system_fingerprints` name what answered, as in the responses, sorted and
-    without repetition. `reason` is a short text, empty if the outcome is conclusive. `test` is the
-    node id of the item's test, without the case. `solved_at` is the trial that got the full reward,
-    counting from 1; `endings` and `rewards` (from -1 to 1) have one entry per trial. `calls` counts
-    model calls by purpose, `tokens` those of `prompt` and `completion`: None if a server did not
-    report them; of the prompt also those that were `cached`, or `written` into a cache. `typings`
-    are those of the `steps` that entered a text: the papers count a click and keys for each.
-    """
-
-    category: str
-    task: str
-    seed: int
-    repeat: int = 1
-    setup: str = field(default="", metadata={"optional": True})
-    agent: str
-    model: str
-    params: Mapping[str, Any] = field(default_factory=dict)
-    prompts: Mapping[str, str] = field(default_factory=dict)
-    sent: Mapping[str, str] = field(default_factory=dict, metadata={"optional": True})
-    limits: Mapping[str, int] | None = None
-    response_models: tuple[str, ...] = ()
-    system_fingerprints: tuple[str, ...] = ()
-    outcome: Status
-    reason: str = ""
-    test: str = ""
-    solved_at: int | None = None
-    endings: tuple[str, ...] = ()
-    rewards: tuple[float, ...] = ()
-    steps: int = 0
-    typings: int = field(default=0, metadata={"optional": True})
-    calls: Mapping[str, int] = field(default_factory=dict)
-    tokens: Mapping[str, int | None] = field(
-        default_factory=lambda: {"prompt": None, "completion": None}
-    )
-
-    @property
-    def item(self) -> str:
-        """The item's id, which all of its samples share: `<category>/<task>/<seed>`."""
-        return self._case.item
-
-    @property
-    def case(self) -> str:
-        """The pytest item's id: `item`, and `-2` after it for the second sample."""
-        return self._case.id
-
-    @property
-    def group(self) -> str:
-        """The category, behind the set-up if there is one."""
-        return self._case.group
-
-    @property
-    def _case(self) -> Case:
-        return Case(self.task, self.category, self.seed, self.repeat, self.setup)
-
-    @property
-    def solved(self) -> bool:
-        """True if a trial got the full reward."""
-        return self.outcome == Status.SOLVED
-
-    @property
-    def conclusive(self) -> bool:
-        """True if the run shows whether the agent solves the item."""
-        return self.outcome.conclusive
-
-    @property
-    def usage(self) -> Usage:
-        """The model calls and their tokens."""
-        calls, tokens = sum(self.calls.values()), self.tokens
-        if None in tokens.values():
-            return Usage(calls, uncounted=calls)
-        return Usage(calls, **{name: count or 0 for name, count in tokens.items()})
-
-    def to_data(self) -> dict[str, Any]:
-        """The result in plain JSON types."""
-        return {"case": self.case, **to_data(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,12 +153,6 @@ class Results:
             raise UsageError(f"{path} can't be written: {error}") from None
 
 
-def add_tokens(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of numbers of tokens, None if one is not known."""
-    numbers = list(counts)
-    return None if None in numbers else sum(filter(None, numbers))
-
-
 def one_per_case(results: Iterable[Result]) -> tuple[Result, ...]:
     """Return one result per case; several tests may run the same case, if with the same result.
 
@@ -342,6 +250,88 @@ def _result(line: str, where: str) -> Result:
     if wrong:
         raise UsageError(f"{where} is not as it was written ({wrong}); write the file again")
     return result
+
+
+SPLIT_ALIKE = (
+    "all shards must split the same items in the same way: with pytest-split use "
+    "--splitting-algorithm=least_duration and the same durations, or the same order of the items; "
+    "then run all shards again"
+)
+
+
+def merge_results(parts: Sequence[Results]) -> Results:
+    """Return the results that one run of all items would have written.
+
+    Raises:
+        UsageError: the parts are not the shards of one suite, all of them, each once.
+    """
+    shards = check_shards([(part.source, part.shard) for part in parts])
+    results = [result for part in parts for result in part.results]
+    runs = Counter((result.case, result.test) for result in results)
+    if doubled := [case for (case, _), count in runs.items() if count > 1]:
+        raise UsageError(
+            f"{counted(len(doubled), 'item')} went to several shards ({listed(doubled)}): "
+            f"{SPLIT_ALIKE}"
+        )
+    merged = one_per_case(results)
+    deselected = _deselected(shards)
+    not_run = shards[0].items - deselected - len(merged)
+    reasons = [(deselected, "deselected"), (not_run, "did not run")]
+    return Results(merged, tuple(f"{counted(n, 'item')} {what}" for n, what in reasons if n))
+
+
+def check_shards(sources: Sequence[tuple[str, Shard | None]]) -> list[Shard]:
+    """Return the shards of these files or folders, which must be all of one suite, each once.
+
+    Raises:
+        UsageError: they are not; the message names the shard and says what to do.
+    """
+    known: dict[int, tuple[str, Shard]] = {}
+    for source, shard in sources:
+        if shard is None:
+            raise UsageError(
+                f"{source} does not come from a shard: its run had neither --splits and --group of "
+                "pytest-split nor --miniwob-shard. Merge what shards wrote; a whole run needs no "
+                "merge"
+            )
+        _, first = next(iter(known.values()), (source, shard))
+        if difference := _difference(shard, first):
+            raise UsageError(
+                f"{source} ({shard}) does not belong to the suite of {first}: it has "
+                f"{difference}; run those that differ again, like the others"
+            )
+        if shard.number in known:
+            raise UsageError(
+                f"{shard} is given twice, {known[shard.number][0]} and {source}: leave one out"
+            )
+        known[shard.number] = source, shard
+    shards = [shard for _, shard in known.values()]
+    of = shards[0].of
+    if missing := [number for number in range(1, of + 1) if number not in known]:
+        raise UsageError(
+            f"missing of {counted(of, 'shard')}: {listed(map(str, missing), most=20)}; run what is "
+            f"missing (--splits={of} --group={missing[0]} of pytest-split, or "
+            f"--miniwob-shard={missing[0]}/{of}) and merge all shards"
+        )
+    selected = sum(shard.selected for shard in shards)
+    if (lost := shards[0].items - _deselected(shards) - selected) > 0:
+        raise UsageError(f"{counted(lost, 'item')} went to no shard: {SPLIT_ALIKE}")
+    return shards
+
+
+def _difference(shard: Shard, other: Shard) -> str:
+    ours, others = (
+        {"shards": str(one.of), "items": str(one.items), **one.suite} for one in (shard, other)
+    )
+    return ", ".join(
+        f"{name} {ours.get(name) or 'none'} (not {others.get(name) or 'none'})"
+        for name in {**ours, **others}
+        if ours.get(name) != others.get(name)
+    )
+
+
+def _deselected(shards: Sequence[Shard]) -> int:
+    return len({case for shard in shards for case in shard.deselected})
 
 
 def read_at_commit(ref: str, path: Path, written: Path | None = None) -> str:

@@ -19,7 +19,7 @@ import pytest
 
 from pytest_miniwob_agent.cassettes.folder import ASIDE, other_models
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Status
+from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Result, Status
 from pytest_miniwob_agent.core.text import (
     counted,
     first_items,
@@ -149,7 +149,7 @@ class Progress:
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._recorded += outcome.recorded.calls
             self._spent += outcome.spent
-            self._parts.append((outcome.spent, self._price_of(outcome.model)))
+            self._parts.append((outcome.spent, self._price_of(outcome.result.model)))
         self._done += report.when == "teardown"
         yield from self._redraw()
 
@@ -254,7 +254,7 @@ def _effort(drifted: Sequence[Outcome], price_of: Prices) -> str:
     if usage.uncounted:
         effort += f" (estimated from lengths for {usage.uncounted} that hold no counts)"
     estimated = (
-        (replace(outcome.left, uncounted=0), price_of(outcome.model)) for outcome in lacking
+        (replace(outcome.left, uncounted=0), price_of(outcome.result.model)) for outcome in lacking
     )
     if (cost := total_cost(estimated)) is not None:
         effort += f", {money(cost)}"
@@ -270,7 +270,7 @@ def show_missing(
     """
     groups: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in missing:
-        groups.setdefault((outcome.agent, outcome.model), []).append(outcome)
+        groups.setdefault((outcome.result.agent, outcome.result.model), []).append(outcome)
     terminal.section("MiniWoB++ missing cassettes", red=True)
     terminal.line(f"{counted(len(missing), 'item')} have no cassette:")
     for (agent, model), items in sorted(groups.items()):
@@ -307,22 +307,22 @@ def show_errors(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) 
 
 def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]) -> None:
     """Show a table by category for each agent and model: what was solved in how many trials."""
-    runs: dict[tuple[str, str], list[Outcome]] = {}
-    for outcome in outcomes:
-        if outcome.episode is not None:
-            runs.setdefault((outcome.agent, outcome.model), []).append(outcome)
+    runs: dict[tuple[str, str], list[Result]] = {}
+    for result in (outcome.result for outcome in outcomes):
+        if result.conclusive:
+            runs.setdefault((result.agent, result.model), []).append(result)
     for (agent, model), of_run in sorted(runs.items()):
-        own = sorted({outcome.case.category for outcome in of_run})
+        own = sorted({result.category for result in of_run})
         groups = {
             category: group
             for category in dict.fromkeys([*CATEGORIES, OTHER, *own])  # the paper's come first
-            if (group := [outcome for outcome in of_run if outcome.case.category == category])
+            if (group := [result for result in of_run if result.category == category])
         }
         if len(groups) > 1:
             groups["all"] = of_run
         if len(runs) > 1:
             terminal.line(sanitize_line(f"{agent} with {model}"), bold=True)
-        most = max(outcome.limits.trials if outcome.limits else 0 for outcome in of_run)
+        most = max(map(_trials_of, of_run))
         columns = [trials for trials in TRIALS if trials <= most]
         head = ("category", "solved", *(f"T={t}" for t in columns), "calls", "steps", "tokens")
         rows = [head, *(_row(name, group, columns) for name, group in groups.items())]
@@ -330,33 +330,32 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
         lines = fitting_table(rows, width, 2 + len(columns))
         terminal.line(lines[0], bold=True)
         for line, group in zip(lines[1:], groups.values(), strict=True):
-            all_solved = all(outcome.solved for outcome in group)
+            all_solved = all(result.solved for result in group)
             terminal.line(line, green=all_solved, yellow=not all_solved)
     if runs:
         terminal.line("T=n: percent of the items solved in at most n trials")
 
 
-def _row(name: str, outcomes: Sequence[Outcome], columns: Sequence[int]) -> tuple[str, ...]:
+def _trials_of(result: Result) -> int:
+    """Return how many trials an item was allowed."""
+    return result.limits["trials"] if result.limits else 0
+
+
+def _row(name: str, results: Sequence[Result], columns: Sequence[int]) -> tuple[str, ...]:
     """Return a row of the table; each rate is of the items that were allowed so many trials."""
-    episodes = [outcome.episode for outcome in outcomes if outcome.episode is not None]
     rates = []
     for trials in columns:
-        allowed = [
-            outcome.episode.solved_at
-            for outcome in outcomes
-            if outcome.episode is not None and outcome.limits and outcome.limits.trials >= trials
-        ]
+        allowed = [result.solved_at for result in results if _trials_of(result) >= trials]
         solved = sum(at is not None and at <= trials for at in allowed)
         rates.append(percent(solved / len(allowed)) if allowed else "-")
-    counts = [episode.tokens for episode in episodes]
-    known = [count for count in counts if count is not None]
+    usage = sum((result.usage for result in results), Usage())
     return (
         name,
-        f"{sum(episode.solved for episode in episodes)}/{len(episodes)}",
+        f"{sum(result.solved for result in results)}/{len(results)}",
         *rates,
-        f"{sum(episode.calls for episode in episodes):,}",
-        f"{sum(episode.steps for episode in episodes):,}",
-        f"{sum(known):,}" if len(known) == len(counts) else "-",
+        f"{usage.calls:,}",
+        f"{sum(result.steps for result in results):,}",
+        "-" if usage.uncounted else f"{usage.tokens:,}",
     )
 
 
@@ -422,11 +421,11 @@ def _money(
     outcomes: Sequence[Outcome], model: str | None, price_of: Prices, broken_off: Usage
 ) -> str:
     """Return a line about the money of the run; empty if no price is known and none was spent."""
-    models = sorted({outcome.model for outcome in outcomes}) or [model or ""]
-    spent = [(outcome.spent, price_of(outcome.model)) for outcome in outcomes]
+    models = sorted({outcome.result.model for outcome in outcomes}) or [model or ""]
+    spent = [(outcome.spent, price_of(outcome.result.model)) for outcome in outcomes]
     # Which of several models an item that broke off has asked is not known.
     spent.append((broken_off, price_of(models[0]) if len(models) == 1 else None))
-    avoided = [(outcome.replayed, price_of(outcome.model)) for outcome in outcomes]
+    avoided = [(outcome.replayed, price_of(outcome.result.model)) for outcome in outcomes]
     if unpriced := [name for name in models if price_of(name) is None]:
         lacking = f"money: unknown, as miniwob_prices has no {', '.join(unpriced)}"
         return lacking if any(usage.calls for usage, _ in spent) else ""

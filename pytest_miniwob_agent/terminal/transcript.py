@@ -60,14 +60,14 @@ class EpisodePrinter(Observer):
         self.outcome = outcome
         if not self._begun:
             print(f"item: {outcome.case}")
-        who = sanitize_line(f"{outcome.agent} with {outcome.model or 'no model'}")
+        who = sanitize_line(f"{outcome.result.agent} with {outcome.result.model or 'no model'}")
         if (episode := outcome.episode) is not None:
             verdict = f"solved in trial {episode.solved_at}" if episode.solved else "not solved"
             print(f"\n{verdict}, best reward {episode.reward:g}: {who}")
         else:
             print(f"\nit goes no further: {who}")
             print(sanitize_lines(outcome.message or "a completion is missing"))
-        if (names := outcome.answered_by) and names != [outcome.model]:
+        if (names := outcome.answered_by) and names != [outcome.result.model]:
             print(f"answered by: {sanitize_line(listed(names))}")
 
     def _lines(self, event: Event) -> Iterator[str]:

@@ -8,7 +8,6 @@ from pytest_miniwob_agent import (
     Acted,
     Called,
     Case,
-    Cause,
     Click,
     Completion,
     Element,
@@ -24,7 +23,7 @@ from pytest_miniwob_agent import (
     TrialStarted,
     Usage,
 )
-from pytest_miniwob_agent.core.outcome import DriftDetails
+from pytest_miniwob_agent.core.outcome import Result
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1000, 2)
 SCREEN = Observation("\ud800\x1b[2J\u202e<b>", (Element(1, "button", "Menu"),))
@@ -42,8 +41,10 @@ EVENTS = (
     TrialEnded(Ending.CORRECT, "", 2),
 )
 EPISODE = Episode(CASE, "reflective", "m", EVENTS)
-SOLVED = Outcome(case=CASE, agent="reflective", model="m", status=Status.SOLVED, episode=EPISODE)
-BROKEN_OFF = Outcome(case=CASE, agent="a", model="m", status=Status.ERROR, events=EVENTS[:3])
+SOLVED = Outcome(result=Result.of(EPISODE, Status.SOLVED), episode=EPISODE)
+BROKEN_OFF = Outcome(
+    result=Result.of(Episode(CASE, "a", "m", EVENTS[:3]), Status.ERROR), events=EVENTS[:3]
+)
 
 
 def test_an_episode_says_what_happened():
@@ -65,7 +66,7 @@ def test_an_episode_says_what_happened():
 def test_the_data_of_an_episode_and_an_outcome_is_plain():
     data = json.loads(json.dumps(SOLVED.to_data()))
     assert data["episode"] == json.loads(json.dumps(EPISODE.to_data()))
-    assert (data["status"], data["episode"]["solved_at"]) == ("solved", 2)
+    assert (data["result"]["outcome"], data["episode"]["solved_at"]) == ("solved", 2)
     act = data["episode"]["events"][3]
     assert (act["kind"], act["action"]) == ("act", {"kind": "click", "element": 1, "at": [2, 3]})
 
@@ -86,12 +87,13 @@ def test_the_history_is_that_of_the_episode_or_of_what_broke_off():
     assert BROKEN_OFF.history == EVENTS[:3]
 
 
-def test_the_reason_names_causes_of_drift_or_the_error():
-    causes = (Cause("page", "<b>"), Cause("rest", "1"))
-    drifted = replace(BROKEN_OFF, error="Drift", drift=DriftDetails("- a", causes, ("a",)))
-    assert drifted.reason == "page, rest"
-    assert replace(BROKEN_OFF, error="BrowserLost").reason == "BrowserLost"
-    assert SOLVED.reason == ""
+def test_a_result_has_figures_only_of_an_episode_that_is_over():
+    assert (SOLVED.result.solved_at, SOLVED.result.endings) == (2, ("failed", "correct"))
+    assert (SOLVED.result.steps, SOLVED.result.calls) == (3, {"plan": 1})
+    assert SOLVED.result.tokens == {"prompt": 11, "completion": None}
+    broken_off = BROKEN_OFF.result
+    assert (broken_off.endings, broken_off.steps, broken_off.calls) == ((), 0, {})
+    assert (broken_off.response_models, broken_off.system_fingerprints) == (("m-1",), ("fp",))
 
 
 def test_calls_of_an_earlier_run_that_are_replayed_count_as_recorded_alone():

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.papers.tables import published
-from pytest_miniwob_agent.results.file import Result, Results, read_results
+from pytest_miniwob_agent.results.file import Results, read_results
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 

@@ -3,16 +3,15 @@
 import json
 from types import SimpleNamespace
 
-from pytest_miniwob_agent import Case
-from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent import Case, Episode
+from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
 from pytest_miniwob_agent.plugin.reports import deserialize, serialize
 
 LONE = "\ud800"
 OUTCOME = Outcome(
-    case=Case("click-menu-2", "n-screen-n-step", 1),
-    agent="a",
-    model="m",
-    status=Status.ERROR,
+    result=Result.of(
+        Episode(Case("click-menu-2", "n-screen-n-step", 1), "a", "m", ()), Status.ERROR
+    ),
     message=LONE,
 )
 
@@ -26,4 +25,4 @@ def test_an_outcome_of_a_worker_arrives_as_it_was_and_other_data_without_lone_su
 
 def test_an_outcome_is_plain_data_for_a_log_of_reports():
     data = serialize({"nodeid": "x", "miniwob": OUTCOME}, on_worker=False)
-    assert json.loads(json.dumps(data))["miniwob"]["status"] == "error"
+    assert json.loads(json.dumps(data))["miniwob"]["result"]["outcome"] == "error"

@@ -56,7 +56,7 @@ class TestOutcomes:
         [line] = [line for line in alone if "click-menu-2/1]" in line]
         _, kind, data = json.loads(line)
         assert kind == "Outcome"
-        assert data["status"] == "solved"
+        assert data["result"]["outcome"] == "solved"
         assert data["cassette"] == "reflective/m/click-menu-2/1"
         episode = data["episode"]
         assert episode["case"] == "n-screen-n-step/click-menu-2/1"
@@ -167,8 +167,9 @@ class TestOutcomes:
             result.stdout.no_fnmatch_line("*pytest_miniwob_agent*")
         line = (project.path / "outcomes.jsonl").read_text().splitlines()[-1]
         outcome = json.loads(line)[2]
-        assert (outcome["status"], outcome["episode"]["endings"]) == ("unsolved", ["exception"])
-        assert outcome["agent"] == "buggy"
+        result = outcome["result"]
+        assert (result["outcome"], result["endings"]) == ("unsolved", ["exception"])
+        assert result["agent"] == "buggy"
 
     def test_a_crash_of_a_worker_leaves_the_outcomes_of_the_others(self, record):
         record.makeconftest(

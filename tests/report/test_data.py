@@ -9,9 +9,16 @@ from made_report import HOSTILE, items, made_up, without_result
 from pytest_miniwob_agent.core.actions import Copy, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture
-from pytest_miniwob_agent.core.events import Acted, Called, Completion, Remark, TrialStarted
+from pytest_miniwob_agent.core.events import (
+    Acted,
+    Called,
+    Completion,
+    Episode,
+    Remark,
+    TrialStarted,
+)
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
+from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Result, Status
 from pytest_miniwob_agent.report.folder import Report, item_page, overview_row
 
 CASE = Case("click-test", "1-screen-1-step", 1)
@@ -82,10 +89,7 @@ def folder(tmp_path):
     added = ChangedPicture(2, "added", None, "../../../etc/passwd")
     prompt = f"[user]\n[picture pictures/{RECORDED}]\n[picture pictures/{GONE}]\nWhat is this?"
     outcome = Outcome(
-        case=CASE,
-        agent="looker",
-        model="m",
-        status=Status.DRIFTED,
+        result=Result.of(Episode(CASE, "looker", "m", ()), Status.DRIFTED),
         events=(Called(1, 0, "look", prompt, Completion("A button")),),
         drift=DriftDetails("report", (Cause("page", "picture 1"),), (), (changed, added)),
     )

@@ -8,9 +8,9 @@ import pytest
 from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.results.export import COLUMNS
-from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.results.file import Results
 
 
 @pytest.fixture

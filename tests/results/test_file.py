@@ -5,8 +5,8 @@ import json
 import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.file import Result, Results, parse_results, read_results
+from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.results.file import Results, parse_results, read_results
 
 
 def result(seed=1, repeat=1, outcome="solved", **more):

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.results.file import Result, Results
+from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "gate_power.py"

@@ -6,8 +6,7 @@ import pytest
 from made_results import joined, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.results.file import Shard, parse_results
-from pytest_miniwob_agent.results.merge import merge_results
+from pytest_miniwob_agent.results.file import Shard, merge_results, parse_results
 
 SUITE = {"commit": "c0ffee", "--miniwob-trials": "5"}
 

@@ -14,13 +14,14 @@ from pytest_miniwob_agent.core.events import (
     Called,
     Completion,
     Ending,
+    Episode,
     Reflected,
     Remark,
     TrialEnded,
     TrialStarted,
 )
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
-from pytest_miniwob_agent.core.outcome import Outcome, Status
+from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.terminal.transcript import EpisodePrinter
 from pytest_miniwob_agent.testing import FakePage
@@ -58,7 +59,8 @@ def play(printer, reply=click_quit_first, trials=5):
 
 
 def outcome(status, **fields):
-    return Outcome(case=CASE, agent="reflective", model="m", status=status, **fields)
+    played = Episode(CASE, fields.pop("agent", "reflective"), fields.pop("model", "m"), ())
+    return Outcome(result=Result.of(fields.get("episode", played), status), **fields)
 
 
 def printed(capsys, *events, full=False):
@@ -160,7 +162,7 @@ def test_no_text_of_a_page_or_a_model_moves_the_cursor(capsys):
             full=full,
         )
         EpisodePrinter(full=full).after_item(
-            Outcome(case=CASE, agent=evil, model=evil, status=Status.ERROR, message=evil)
+            outcome(Status.ERROR, agent=evil, model=evil, message=evil)
         )
         out += capsys.readouterr().out
         assert not re.search("\x1b|\u202e|[\ud800-\udfff]|^ *::", out, re.M)

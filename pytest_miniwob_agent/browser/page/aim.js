@@ -8,14 +8,12 @@ import { byId, squeeze } from "./leaves.js";
 
 const CENTRE = { block: "center", inline: "center", behavior: "instant" };
 
-const middle = (element) => {
-  const { left, top, width, height } = extent(element);
-  return [Math.floor(left + width / 2), Math.floor(top + height / 2)];
-};
-
-// The whole pixel at a place in an element, or one to click without a place.
+// The whole pixel at a place in an element, or its middle without a place.
 const spot = (element, at) => {
-  if (!at) return target(element) ?? middle(element);
+  if (!at) {
+    const { left, top, width, height } = extent(element);
+    return target(element) ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+  }
   const { left, top, right, bottom } = extent(element);
   return [Math.min(Math.ceil(left + at[0]), Math.ceil(right) - 1),
     Math.min(Math.ceil(top + at[1]), Math.ceil(bottom) - 1)];
@@ -60,7 +58,9 @@ export const reach = async (id) => {
     point = target(element);
   }
   if (point) return point;
-  return inViewport(middle(element)) ? middle(element) : null;
+  const { left, top, width, height } = extent(element);
+  const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
+  return inViewport(middle) ? middle : null;
 };
 
 // The beginning of a text, for errors.

@@ -3,9 +3,9 @@
 // task, which is in a frame.
 
 import {
-  DOMException, Element, Elements, JSON, Nodes, Promise, URL, XMLHttpRequest, apply, navigation,
+  DOMException, Element, Elements, JSON, Promise, URL, XMLHttpRequest, apply, navigation,
 } from "./saved.js";
-import { asks, outer, own, remark, trial } from "./trial.js";
+import { asks, own, remark, trial } from "./trial.js";
 import { add } from "./clock.js";
 
 const { OWN_HOST } = Constants;
@@ -54,9 +54,9 @@ History.prototype.go = function (by = 0) {
 History.prototype.back = function () { this.go(-1); };
 
 // The server refuses what a frame asks for before this runs in it.
-if ((location.host === OWN_HOST || outer) && navigator.serviceWorker) {
+if (location.host === OWN_HOST && navigator.serviceWorker) {
   ServiceWorkerContainer.prototype.register = (script) => {
-    remark(`a service worker was refused: ${new URL(script, Nodes.baseURI(document)).pathname}`);
+    remark(`a service worker was refused: ${new URL(script, location.href).pathname}`);
     return Promise.reject(new DOMException("service workers are refused", "SecurityError"));
   };
 }
