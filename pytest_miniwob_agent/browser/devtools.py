@@ -1,61 +1,169 @@
-"""The Chrome DevTools Protocol, https://chromedevtools.github.io/devtools-protocol/, and drags.
+"""A client of the Chrome DevTools Protocol, and drags of the mouse.
 
-A command takes a fifth of the time that it takes through the driver, and several can be under way.
+https://chromedevtools.github.io/devtools-protocol/. A command takes a fifth of the time that it
+takes through the driver, and several can be under way. A thread reads what the browser sends, so
+that events are answered while a command is awaited.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from ssl import SSLContext
 from typing import Any
 
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
-from websocket import WebSocket, WebSocketException, WebSocketTimeoutException
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
 
 from pytest_miniwob_agent.browser.page import WORLD
 from pytest_miniwob_agent.core.data import well_formed
 
+Message = dict[str, Any]
+"""A message of the protocol: a command, the answer to one, or an event."""
+
 Command = tuple[str, dict[str, Any]]
 """A command's name, such as `Page.reload`, and its parameters."""
 
-CONNECTION: dict[str, Any] = {"suppress_origin": True, "skip_utf8_validation": True}
-"""Arguments of `websocket.create_connection` for a browser, which would refuse an origin."""
-
-DIRECT: dict[str, Any] = {"http_proxy_host": "unused", "http_no_proxy": ["*"]}
-"""Further ones, to use no proxy of the environment: the exceptions only count beside a proxy."""
-
+CLOSE_TIMEOUT = 5.0
+"""Real seconds that a browser may take to close a connection."""
 
 PATIENCE = 2.0
 """Real seconds after which a browser that is silent may be gone."""
 
-LOST = {
-    "Inspector.targetCrashed": "the page crashed",
-    "Target.detachedFromTarget": "the window was closed",
-}
-"""Events after which the browser would not answer."""
-
 REPLACED = "Cannot find context"
 """Begins the browser's error where a document is gone; nothing was evaluated then."""
 
-
 CLOSED: Command = ("Page.handleJavaScriptDialog", {"accept": False})
-"""Dismisses a dialog. Its id is 0, as nobody waits for the result."""
+"""Dismisses a dialog."""
 
 MOST_DIALOGS = 100
 """Dialogs in a row after which a page opens them without end."""
+
+
+def open_socket(
+    url: str,
+    *,
+    timeout: float,
+    direct: bool,
+    headers: Mapping[str, str] | None = None,
+    ssl: SSLContext | None = None,
+) -> ClientConnection:
+    """Open a WebSocket to a browser, which may take some real seconds.
+
+    `direct` uses no proxy of the environment. Raises an `OSError` or a `WebSocketException`.
+    """
+    opened = connect(
+        url,
+        additional_headers=headers,
+        ssl=ssl,
+        proxy=None if direct else True,
+        open_timeout=timeout,
+        close_timeout=CLOSE_TIMEOUT,
+        compression=None,
+        max_size=None,
+        ping_interval=None,  # a page may keep the browser busy for long
+    )
+    return opened.__enter__()  # whoever gets it closes it
+
+
+@dataclass(eq=False)
+class Sent:
+    """A command that was sent, and the browser's answer to it, which is empty until it comes."""
+
+    answer: Message = field(default_factory=dict)
+
+
+class Client:
+    """A connection to a browser, read by a thread of its own.
+
+    Attributes:
+        changed: guards what that thread changes, and is notified of it.
+        lost: the reason why nothing more will come; empty while something may.
+    """
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.changed = threading.Condition()
+        self.lost = ""
+        self._handlers: dict[str, Callable[[Message], object]] = {}
+        self._socket = socket
+        self._count = 0  # of commands
+        self._waiting: dict[int, Sent] = {}
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def on(self, event: str, handle: Callable[[Message], object]) -> None:
+        """Call a function with the parameters of each event of a name.
+
+        It is called by the thread that reads, so it may `post` commands, and wait for nothing.
+        """
+        self._handlers[event] = handle
+
+    def post(self, command: Message, sent: Sent | None = None) -> Sent:
+        """Send a command without waiting for its answer; any thread may do so."""
+        sent = sent or Sent()
+        with self.changed:
+            self._count += 1
+            number = self._count
+            self._waiting[number] = sent
+        with suppress(ConnectionClosed, OSError):  # the thread that reads notices
+            self._write(json.dumps(command | {"id": number}))
+        return sent
+
+    def close(self) -> None:
+        """Close the connection, in any state; the browser then forgets what was set by it."""
+        self._socket.close()
+
+    def _write(self, text: str) -> None:
+        self._socket.send(text)
+
+    def _read(self) -> None:
+        """Take what the browser sends, until the connection is closed."""
+        try:
+            while True:
+                self._take(str(self._socket.recv()))
+        except (ConnectionClosed, OSError) as error:
+            self._lose(f"the connection to the browser is lost: {error}")
+
+    def _lose(self, why: str) -> None:
+        """Tell whoever waits that nothing more will come."""
+        with self.changed:
+            self.lost = self.lost or why
+            self.changed.notify_all()
+
+    def _take(self, text: str) -> None:
+        """Take a message: an answer or an event."""
+        message: Message = json.loads(text)
+        if "\\ud" in text:  # a page's text may hold half of a surrogate pair
+            message = well_formed(message)
+        if "id" in message:
+            self._take_answer(message)
+        elif handle := self._handlers.get(message["method"]):
+            handle(message["params"])
+
+    def _take_answer(self, message: Message) -> Sent:
+        """Keep an answer with the command that it is for, which is returned."""
+        with self.changed:
+            sent = self._waiting.pop(message["id"])
+            sent.answer = message
+            self.changed.notify_all()
+        return sent
 
 
 class DialogOpened(Exception):
     """The page has opened a dialog: what is under way ends once that is answered (`answer`)."""
 
 
-class DevTools:
-    """The page of a window, by a WebSocket to its browser; `attach` comes first."""
+class DevTools(Client):
+    """The page of a window; `attach` comes first."""
 
-    def __init__(self, socket: WebSocket, timeout: float, is_gone: Callable[[], bool]) -> None:
+    def __init__(
+        self, socket: ClientConnection, timeout: float, is_gone: Callable[[], bool]
+    ) -> None:
+        super().__init__(socket)
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
         self.dragged: dict[str, Any] | None = None
@@ -73,13 +181,8 @@ class DevTools:
         self.handed = False
         """True while the page is handed over to a program, which answers dialogs itself."""
         self._dialogs = 0  # in a row
-        # The first of the commands that were sent last, and their answers.
-        self._first = 0
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._socket = socket
+        self._last: Sequence[Sent] = ()  # commands that were sent last
         self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
-        self._mutex = threading.Lock()  # a page that is handed over is read in several threads
-        self._last = 0
         self._session: str | None = None
         self._window = ""
         self.world: int | None = None
@@ -87,6 +190,13 @@ class DevTools:
 
         In another process its number would be that of another world.
         """
+        self.on("Debugger.scriptParsed", self._parsed.append)
+        self.on("Input.dragIntercepted", self._begin_drag)
+        self.on("Inspector.targetCrashed", lambda _: self._lose("the page crashed"))
+        self.on("Page.fileChooserOpened", self._open_chooser)
+        self.on("Page.javascriptDialogClosed", self._close_dialog)
+        self.on("Page.javascriptDialogOpening", self._open_dialog)
+        self.on("Target.detachedFromTarget", lambda _: self._lose("the window was closed"))
 
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
@@ -106,61 +216,72 @@ class DevTools:
         Raises:
             WebDriverException: the browser refuses one, does not answer, or is lost.
         """
-        with self._mutex:
-            return self._send(commands)
+        self._dialogs = 0
+        sent = self._last = [self.begin(*command) for command in commands]
+        return self._results(sent)
 
-    def _send(self, commands: Sequence[Command]) -> list[dict[str, Any]]:
-        self._first, self._dialogs = self._last + 1, 0
-        self._last += len(commands)
-        self._answers.clear()
-        return self._exchange(enumerate(commands, self._first))
+    def begin(self, method: str, params: dict[str, Any]) -> Sent:
+        """Send a command without waiting for its answer."""
+        session = {} if self._session is None else {"sessionId": self._session}
+        return self.post({"method": method, "params": params} | session)
 
-    def _exchange(self, messages: Iterable[tuple[int, Command]]) -> list[dict[str, Any]]:
-        """Send commands with their ids; return the results of those that `_send` sent last."""
+    def _results(self, sent: Sequence[Sent]) -> list[dict[str, Any]]:
         end = time.monotonic() + self.timeout
-        answers = self._answers
-        try:
-            for message in messages:
-                self._write(*message)
-            while len(answers) <= self._last - self._first:
-                answer = self._receive(end)
-                if answer.get("id", 0) >= self._first:  # not one of commands that were given up
-                    answers[answer["id"]] = answer
-                elif answer.get("method") == "Page.javascriptDialogOpening":
-                    self.dialog = answer["params"]
-                    self._dialogs += 1
-                    if self._dialogs > MOST_DIALOGS:
-                        raise WebDriverException("the page opens dialogs without end")
-                    if self.raises:
-                        raise DialogOpened
-                    if not self.handed:
-                        self.dialog = None
-                        self._write(0, CLOSED)
-                elif answer.get("method") == "Page.javascriptDialogClosed":
-                    self.dialog = None
-                elif answer.get("method") == "Input.dragIntercepted":
-                    self.dragged = answer["params"]["data"]
-                elif answer.get("method") == "Page.fileChooserOpened":
-                    self.chooser = answer["params"].get("backendNodeId")
-                elif answer.get("method") == "Debugger.scriptParsed":
-                    self._parsed.append(answer["params"])
-                elif lost := LOST.get(answer.get("method", "")):
-                    raise WebDriverException(lost)
-        except WebSocketTimeoutException:
-            raise TimeoutException(f"timed out after {self.timeout:g} seconds") from None
-        except WebSocketException as error:
-            raise WebDriverException(f"the connection to the browser is lost: {error}") from None
-        ordered = [answers[number] for number in sorted(answers)]
-        for answer in ordered:
-            if "error" in answer:
-                raise WebDriverException(answer["error"]["message"])
-        return [answer["result"] for answer in ordered]
+        while not self._wait_for(sent, end - time.monotonic()):
+            if self.excused():
+                end = time.monotonic() + self.timeout
+            elif self.dialog and self.handed:
+                self._dismiss()  # the program is gone
+            elif time.monotonic() >= end:
+                raise TimeoutException(f"timed out after {self.timeout:g} seconds")
+            if self._is_gone():
+                raise WebDriverException("the browser does not answer")
+        for one in sent:
+            if "error" in one.answer:
+                raise WebDriverException(one.answer["error"]["message"])
+        return [one.answer["result"] for one in sent]
 
-    def _write(self, number: int, command: Command) -> None:
-        message = {"id": number, "method": command[0], "params": command[1]}
-        if self._session is not None:
-            message["sessionId"] = self._session
-        self._socket.send(json.dumps(message))
+    def _wait_for(self, sent: Sequence[Sent], left: float) -> bool:
+        """Wait for answers; False after so many seconds, or `PATIENCE`."""
+        with self.changed:
+            self.changed.wait_for(
+                lambda: all(one.answer for one in sent) or self.lost or self._stopped,
+                max(0.001, min(left, PATIENCE)),
+            )
+            if all(one.answer for one in sent):
+                return True
+            if self.lost:
+                raise WebDriverException(self.lost)
+            if self._stopped:
+                raise DialogOpened
+            return False
+
+    @property
+    def _stopped(self) -> bool:
+        return self.raises and self.dialog is not None
+
+    def _open_dialog(self, event: Message) -> None:
+        with self.changed:
+            self.dialog = event
+            self._dialogs += 1
+            self.changed.notify_all()
+        if self._dialogs > MOST_DIALOGS:
+            self._lose("the page opens dialogs without end")
+        elif not self.raises and not self.handed:
+            self._dismiss()
+
+    def _close_dialog(self, event: Message) -> None:
+        self.dialog = None
+
+    def _dismiss(self) -> None:
+        self.dialog = None
+        self.begin(*CLOSED)
+
+    def _begin_drag(self, event: Message) -> None:
+        self.dragged = event["data"]
+
+    def _open_chooser(self, event: Message) -> None:
+        self.chooser = event.get("backendNodeId")
 
     def answer(self, accept: bool, text: str | None = None) -> Any:
         """Answer the dialog that is open, and wait for what was under way when it opened.
@@ -169,32 +290,10 @@ class DevTools:
         """
         assert self.dialog is not None
         given = self.dialog.get("defaultPrompt", "") if text is None else text
-        command = CLOSED[0], {"accept": accept, "promptText": given}
-        with self._mutex:
-            self.dialog = None
-            last = self._exchange([(0, command)])[-1]
+        self.dialog = None
+        self.begin(CLOSED[0], {"accept": accept, "promptText": given})
+        last = self._results(self._last)[-1]
         return self._value(last) if "result" in last else None
-
-    def _receive(self, end: float) -> dict[str, Any]:
-        """Return the next message, which may come until `end`."""
-        while True:
-            left = end - time.monotonic()
-            self._socket.settimeout(max(0.001, min(left, PATIENCE)))
-            try:
-                text = self._socket.recv()
-                message: dict[str, Any] = json.loads(text)
-            except WebSocketTimeoutException:
-                if self.dialog and self.handed and not self.excused():
-                    self.dialog = None
-                    self._write(0, CLOSED)  # the program is gone
-                elif self.excused():
-                    end = time.monotonic() + self.timeout
-                elif left <= PATIENCE:
-                    raise
-                if self._is_gone():
-                    raise WebDriverException("the browser does not answer") from None
-            else:  # a page's text may hold half of a surrogate pair
-                return well_formed(message) if "\\ud" in text else message
 
     def evaluate(self, function: str, *values: Any) -> Any:
         """Call a function in our own world of the page's document, and return its result.
@@ -248,11 +347,6 @@ class DevTools:
             created = self.call("Page.createIsolatedWorld", frameId=self._window, worldName=WORLD)
             self.world = int(created["executionContextId"])
         return self.world
-
-    def close(self) -> None:
-        """Close the connection, in any state."""
-        with contextlib.suppress(WebSocketException, OSError):
-            self._socket.shutdown()
 
 
 def first_line(error: BaseException) -> str:

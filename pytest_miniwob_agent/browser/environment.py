@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
-from websocket import WebSocket
+from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
@@ -276,7 +276,7 @@ class MiniwobPage:
             finally:
                 handed.close()
 
-    def connect(self) -> WebSocket:
+    def connect(self) -> ClientConnection:
         """Open a further connection to the browser, for a program."""
         return self._browser.connect()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+from ssl import create_default_context
 from typing import Any, NamedTuple
 
 from selenium import webdriver
@@ -14,9 +15,10 @@ from selenium.webdriver.remote.client_config import ClientConfig
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 from urllib3 import Timeout
 from urllib3.exceptions import HTTPError
-from websocket import WebSocket, WebSocketException, create_connection
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
+from pytest_miniwob_agent.browser.devtools import first_line, open_socket
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
 from pytest_miniwob_agent.browser.pages import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -84,19 +86,19 @@ class GridLauncher:
         self._driver = driver
         return driver
 
-    def connect(self, driver: webdriver.Remote) -> WebSocket:
+    def connect(self, driver: webdriver.Remote) -> ClientConnection:
         """Open the WebSocket that the Grid offers to its node's browser."""
         address = re.sub("^http", "ws", self._grid.url)
+        trusted = self._client(ROUND_TRIP).ca_certs
         try:
-            return create_connection(
+            return open_socket(
                 f"{address}/session/{driver.session_id}/se/cdp",
                 timeout=ROUND_TRIP,
-                header=self._grid.headers,
-                sslopt={"ca_certs": self._client(ROUND_TRIP).ca_certs},
-                **(DIRECT if self._grid.on_loopback else {}),
-                **CONNECTION,
+                direct=self._grid.on_loopback,
+                headers=self._grid.headers,
+                ssl=create_default_context(cafile=trusted) if address[:3] == "wss" else None,
             )
-        except WebSocketException as error:
+        except (WebSocketException, OSError) as error:
             raise BrowserError(
                 f"{self._where} opened a session, but no WebSocket to its browser: "
                 f"{self._clean(error)}. Its nodes need --enable-cdp, which is on by default, and a "

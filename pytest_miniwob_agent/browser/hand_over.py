@@ -21,17 +21,17 @@ from http import HTTPStatus
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
 
-from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection, serve
 
+from pytest_miniwob_agent.browser.devtools import Message
 from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
 from pytest_miniwob_agent.browser.program import (
     CLOSING,
     SWALLOWED,
     Commands,
     Connection,
-    Message,
     Names,
     Promise,
     refusal,
@@ -102,7 +102,7 @@ class Driven(Protocol):
         With `repeated`, only until something has come that is not to recur.
         """
 
-    def connect(self) -> WebSocket:
+    def connect(self) -> ClientConnection:
         """Open a connection to the browser."""
 
 
@@ -292,7 +292,7 @@ class HandedPage:
         self._connections.append(connection)
         self._answered()
         threading.Thread(target=self._work, args=(connection, inbox), daemon=True).start()
-        with suppress(ConnectionClosed, WebSocketException, OSError):
+        with suppress(ConnectionClosed, OSError):
             for text in client:
                 if command := self._parsed(connection, text):
                     if connection.is_urgent(command) and not self._refused(command):
@@ -304,7 +304,7 @@ class HandedPage:
 
     def _work(self, connection: Connection, inbox: SimpleQueue[Message | None]) -> None:
         """Carry out the commands of a connection one after the other, and let time pass."""
-        with suppress(ConnectionClosed, WebSocketException, OSError):
+        with suppress(ConnectionClosed, OSError):
             while True:
                 promise = connection.promise
                 pause = POLL if self._calls else 0

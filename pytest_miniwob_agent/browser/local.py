@@ -15,9 +15,10 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.options import BaseOptions
 from urllib3.exceptions import HTTPError
-from websocket import WebSocket, WebSocketException, create_connection
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import CONNECTION, DIRECT, first_line
+from pytest_miniwob_agent.browser.devtools import first_line, open_socket
 from pytest_miniwob_agent.browser.pages import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -197,14 +198,14 @@ class LocalLauncher:
             raise
         return self._driver
 
-    def connect(self, driver: webdriver.Remote) -> WebSocket:
-        """Open a WebSocket to the browser of a driver, for its protocol (`DevTools`)."""
+    def connect(self, driver: webdriver.Remote) -> ClientConnection:
+        """Open a WebSocket to the browser of a driver (`DevTools`)."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
         try:
             with direct.open(f"http://{address}/json/version", timeout=LOOPBACK_TIMEOUT) as answer:
                 url = json.load(answer)["webSocketDebuggerUrl"]
-            return create_connection(url, timeout=LOOPBACK_TIMEOUT, **DIRECT, **CONNECTION)
+            return open_socket(url, timeout=LOOPBACK_TIMEOUT, direct=True)
         except (OSError, ValueError, KeyError, WebSocketException) as error:
             raise BrowserError(
                 f"{driver.capabilities['browserName']} started, but can't be reached at {address}: "

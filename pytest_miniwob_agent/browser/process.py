@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from urllib3.exceptions import HTTPError
-from websocket import WebSocket
+from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Dragging, is_drag
 from pytest_miniwob_agent.browser.local import LocalLauncher
@@ -237,7 +237,7 @@ class Browser:
         devtools.call_on(devtools.chooser, UPLOAD, file.name, server.media_type(file), content)
         return True
 
-    def connect(self) -> WebSocket:
+    def connect(self) -> ClientConnection:
         """Open a further connection to the browser, for a program."""
         with self.guard("being connected to a program") as driver:
             return self._launcher.connect(driver)
@@ -321,13 +321,14 @@ class Browser:
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""
-        if self._session is not None:
-            self._session[1].close()
-        self._session = self._dragging = None
+        session, self._session = self._session, None
+        self._dragging = None
         self._used = False
         self.before_next_page = None
         self.held.clear()
         self._launcher.kill(orderly=orderly)
+        if session is not None:
+            session[1].close()  # at once, as the browser is gone
 
     def close(self) -> None:
         """End the browser, and the server of its pages."""

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from websocket import WebSocket, WebSocketException
 from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
+from pytest_miniwob_agent.browser.devtools import Client, Message, Sent
 from pytest_miniwob_agent.browser.page import WORLD
-
-Message = dict[str, Any]
-"""A message of CDP: a command, the answer to one, or an event."""
 
 PAGE_ID = f"{1:032X}"
 """What a program gets for the page's target id, which differs from run to run."""
@@ -48,9 +45,6 @@ SCRIPTS = (
 
 SCOPES = "[[Scopes]]"
 """What a function can reach, such as what our scripts keep from the page."""
-
-CLOSE_TIMEOUT = 5.0
-"""Real seconds to wait until the browser has closed a connection."""
 
 _NODES = re.compile(r'"backend(?:DOM)?NodeIds?"\s*:\s*(?:\d+|\[[\d\s,]*\])')
 """Ids of nodes, which count on from page to page; programs show them to models."""
@@ -100,30 +94,26 @@ class Promise:
 
 
 @dataclass(eq=False)
-class Sent:
-    """A command that the browser has not answered yet: the program's with its `id`, or our own."""
+class Passed(Sent):
+    """A command that a program has sent, by its `id` there."""
 
-    id: int | None = None
+    id: int = 0
     promise: Promise | None = None
-    answer: Message = field(default_factory=dict)
 
 
-class Connection:
+class Connection(Client):
     """A connection of a program (`client`), with one to the browser that is its own."""
 
     def __init__(
         self,
         client: ServerConnection,
-        browser: WebSocket,
+        browser: ClientConnection,
         names: Names,
         timeout: float,
         answered: Callable[[], None],
     ) -> None:
-        self._client, self._browser, self._names = client, browser, names
+        self._client, self._names = client, names
         self._timeout, self._answered = timeout, answered
-        self._changed = threading.Condition()
-        self._count = 0  # of commands to the browser; programs may use any ids
-        self._waiting: dict[int, Sent] = {}
         # Of sessions and ids of contexts that the program was told of: True where it is not the
         # page's own world.
         self._contexts: dict[tuple[str, str], bool] = {}
@@ -133,10 +123,7 @@ class Connection:
         self._workers: set[str] = set()  # sessions with workers of the page
         self.held: set[str] = set()
         """What the page waits for, and the program has not answered: requests, and a dialog."""
-        self._closed = False
-        browser.settimeout(None)  # a program may be silent for long
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        super().__init__(browser)
 
     def is_urgent(self, command: Message) -> bool:
         """True if the page may wait for a command, while it is awaited before another is sent."""
@@ -152,7 +139,7 @@ class Connection:
     @property
     def waits(self) -> bool:
         """True while the program waits for an answer."""
-        return any(one.id is not None for one in list(self._waiting.values()))
+        return bool(self._passed)
 
     def send(self, command: Message) -> None:
         """Pass a command on to the browser."""
@@ -162,22 +149,22 @@ class Connection:
             self.held &= {DIALOG}
         if command["method"] in SCRIPTS and not self._in_own_world(command):
             self.scripts += 1
-        self._send(command, Sent(command["id"], self._promise_of(command)))
+        self.post(command, Passed(id=command["id"], promise=self._promise_of(command)))
 
-    def _send(self, command: Message, sent: Sent) -> None:
-        with self._changed:
-            self._count += 1
-            self._waiting[self._count] = sent
-            text = json.dumps(command | {"id": self._count})
-            self._browser.send(self._names.to_browser(text))
+    def _write(self, text: str) -> None:
+        super()._write(self._names.to_browser(text))
 
     def reply(self, command: Message, error: str | None = None, **result: Any) -> None:
         """Answer a command of the program, with an error as the browser has them, or a result."""
         answer: Message = {key: command[key] for key in ("id", "sessionId") if key in command}
         answer |= {"error": {"code": -32000, "message": error}} if error else {"result": result}
         self._answered()
+        self._to_program(json.dumps(answer))
+
+    def _to_program(self, text: str) -> None:
+        """Send a message to the program, unless it is gone; the browser is read to its end."""
         with suppress(ConnectionClosed):
-            self._client.send(json.dumps(answer))
+            self._client.send(text)
 
     def evaluate(self, promise: Promise, expression: str) -> Message:
         """Evaluate an expression after the program's; empty if its promise is fulfilled before."""
@@ -192,33 +179,36 @@ class Connection:
         promise: Promise | None = None,
     ) -> Message:
         """Send a command of our own; its answer, empty if the promise is fulfilled before."""
-        sent = Sent()
         command = {"method": method, "params": params}
-        self._send(command if session is None else command | {"sessionId": session}, sent)
-        with self._changed:
-            self._wait(lambda: sent.answer or (promise and promise not in self._promises))
-            return sent.answer
+        sent = self.post(command if session is None else command | {"sessionId": session})
+        self._wait(lambda: sent.answer or (promise and promise not in self._promises))
+        return sent.answer
+
+    @property
+    def _passed(self) -> list[Passed]:
+        """The program's commands that the browser has not answered."""
+        with self.changed:
+            return [one for one in self._waiting.values() if isinstance(one, Passed)]
 
     @property
     def _promises(self) -> list[Promise]:
-        return [sent.promise for sent in self._waiting.values() if sent.promise]
+        return [one.promise for one in self._passed if one.promise]
 
     def await_answers(self) -> None:
         """Wait until the browser has answered all the program's commands but promises."""
-        with self._changed:
-            self._wait(lambda: all(one.promise or one.id is None for one in self._waiting.values()))
+        self._wait(lambda: all(one.promise for one in self._passed))
 
     def _wait(self, over: Callable[[], Any]) -> None:
-        while (
-            not self._changed.wait_for(lambda: over() or self._closed, self._timeout) and self.held
-        ):
-            pass  # the browser waits for the program
+        with self.changed:
+            while (
+                not self.changed.wait_for(lambda: over() or self.lost, self._timeout) and self.held
+            ):
+                pass  # the browser waits for the program
 
     @property
     def promise(self) -> Promise | None:
         """The first promise that is open, and for which time may pass."""
-        with self._changed:
-            return next((one for one in self._promises if one.left > 0), None)
+        return next((one for one in self._promises if one.left > 0), None)
 
     def detach(self) -> None:
         """End the program's sessions with the page, as if it were closed."""
@@ -227,35 +217,27 @@ class Connection:
 
     def close(self) -> None:
         """Close both connections, in any state; the browser then forgets what the program set."""
-        with suppress(WebSocketException, OSError):
-            self._browser.send_close()
-            self._reader.join(CLOSE_TIMEOUT)
-        self._browser.shutdown()
+        super().close()
         self._client.close()
 
-    def _read(self) -> None:
-        """Pass on what the browser sends, until one of both is gone."""
-        with suppress(ConnectionClosed, WebSocketException, OSError):
-            while text := self._browser.recv():
-                text = self._names.to_program(str(text))
-                message = json.loads(text)
-                if (number := message.get("id")) is None:
-                    if self._take_notice(message):
-                        self._client.send(text)
-                else:
-                    self._take_answer(number, message, text)
-        with self._changed:
-            self._closed = True
-            self.held.clear()
-            self._changed.notify_all()
+    def _lose(self, why: str) -> None:
+        self.held.clear()
+        super()._lose(why)
         self._client.close()
 
-    def _take_answer(self, number: int, message: Message, text: str) -> None:
-        with self._changed:
-            sent = self._waiting.pop(number, Sent())
-            sent.answer = message
-            self._changed.notify_all()
-        if sent.id is not None:
+    def _take(self, text: str) -> None:
+        """Pass on what the browser sends."""
+        text = self._names.to_program(text)
+        message = json.loads(text)
+        if "id" in message:
+            self._pass_on(message, text)
+        elif self._take_notice(message):
+            self._to_program(text)
+
+    def _pass_on(self, message: Message, text: str) -> None:
+        """Pass on an answer to a command of the program."""
+        sent = self._take_answer(message)
+        if isinstance(sent, Passed):
             self._answered()
             result = message.get("result", {})
             if world := result.get("executionContextId"):
@@ -264,12 +246,12 @@ class Connection:
                 found = [one for one in result["internalProperties"] if one["name"] != SCOPES]
                 result["internalProperties"] = found
                 text = json.dumps(message, separators=(",", ":"))
-            self._client.send(text.replace(f'"id":{number}', f'"id":{sent.id}', 1))
+            self._to_program(text.replace(f'"id":{message["id"]}', f'"id":{sent.id}', 1))
 
     def _take_notice(self, message: Message) -> bool:
         """Take notice of an event; False if it is not for the program."""
         params = message.get("params", {})
-        with self._changed:
+        with self.changed:
             match message.get("method"):
                 case "Runtime.executionContextCreated":
                     context, session = params["context"], str(message.get("sessionId"))
@@ -291,7 +273,7 @@ class Connection:
                     self.held.discard(DIALOG)
                 case "Target.detachedFromTarget":
                     self._sessions.discard(params["sessionId"])
-            self._changed.notify_all()
+            self.changed.notify_all()
         return True
 
     def _promise_of(self, command: Message) -> Promise | None:

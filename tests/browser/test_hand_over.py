@@ -6,7 +6,8 @@ from contextlib import suppress
 
 import pytest
 from driving import Driving, Program, Refused
-from websocket import WebSocketBadStatusException, create_connection
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from pytest_miniwob_agent import (
     Acted,
@@ -708,12 +709,12 @@ def test_only_the_program_reaches_the_page_and_only_in_the_block(drive):
             (f"{host}/{secret[:-1]}", None),
             (page.cdp_url, "http://miniwob.localhost"),
         ):
-            with pytest.raises(WebSocketBadStatusException):
-                create_connection(url, origin=origin, suppress_origin=origin is None)
+            with pytest.raises(InvalidStatus):
+                connect(url, origin=origin)
 
     drive(work)
     with pytest.raises(ConnectionRefusedError):
-        create_connection(urls[0])
+        connect(urls[0])
 
 
 def test_nodes_and_the_page_have_the_same_names_in_every_run(drive):
@@ -751,7 +752,7 @@ def test_messages_that_are_no_commands_are_refused_and_the_page_goes_on(drive):
             program.socket.send(message)
             assert "error" in json.loads(program.socket.recv())
         for message in (b"\xff\x00", b'{"id": 1, "method": "A.b\xff"}'):
-            program.socket.send_binary(message)
+            program.socket.send(message)
             assert "error" in json.loads(program.socket.recv())
         assert program.run("1 + 1") == 2
 
@@ -764,7 +765,7 @@ def test_every_command_gets_an_answer_with_its_id(drive):
             program.socket.send(json.dumps({"id": number, "method": "Browser.getVersion"}))
             answer = json.loads(program.socket.recv())
             assert (answer["id"], "result" in answer) == (number, type(number) is int)
-        program.socket.send_binary(b'{"id": 7, "method": "Browser.getVersion"}')
+        program.socket.send(b'{"id": 7, "method": "Browser.getVersion"}')
         assert "result" in json.loads(program.socket.recv())
 
     drive(work)
@@ -776,7 +777,7 @@ def test_two_connections_share_the_page_and_one_may_be_cut(drive):
         other.run("window.shared = 1")
         assert program.run("window.shared") == 1
         other.send("Runtime.evaluate", expression="new Promise(() => null)", awaitPromise=True)
-        other.socket.sock.close()
+        other.socket.socket.close()
         program.click("#query")
         assert not page.done
 
