@@ -10,7 +10,7 @@ import base64
 import contextlib
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +20,14 @@ from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
+from pytest_miniwob_agent.browser.page import SETTLE_MS
 from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.browser.program import PAGE
 from pytest_miniwob_agent.core.actions import (
     Accept,
     Action,
+    ByProgram,
     Drag,
     DragFrom,
     Follow,
@@ -38,7 +40,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError, ProgramError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
-from pytest_miniwob_agent.core.protocols import ProgramLog
+from pytest_miniwob_agent.core.protocols import Driven
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
@@ -259,17 +261,17 @@ class MiniwobPage:
         return replace(shot, png=png, zoom=zoom, marked=tuple(found))
 
     @contextlib.contextmanager
-    def hand_over(self, log: ProgramLog) -> Iterator[HandedPage]:
+    def hand_over(self, left: int, tell: Callable[[Driven], str | None]) -> Iterator[HandedPage]:
         """Hand the page over to a program, until the end of the block."""
         from pytest_miniwob_agent.browser.hand_over import HandedPage
 
         browser, self._next = self._browser, None
         with browser.guard(f"handing {self._name} over") as driver:
-            if browser.call("miniwobAgent.watch", log.left):
+            if browser.call("miniwobAgent.watch", left):
                 self._recognize()
             target = driver.current_window_handle
         with browser.handed_over():
-            handed = HandedPage(self, log, target, browser.timeout, PAGE)
+            handed = HandedPage(self, tell, target, browser.timeout, PAGE)
             browser.devtools.excused = lambda: handed.held
             try:
                 yield handed
@@ -281,7 +283,7 @@ class MiniwobPage:
         return self._browser.connect()
 
     def elapse(self, ms: int, repeated: bool) -> int:
-        """Let time pass for a program that waits; how much has passed (`hand_over.Driven`)."""
+        """Let time pass for a program that waits; how much has passed (`hand_over.Drivable`)."""
         with self._browser.guard(f"letting time pass on {self._name}"):
             try:
                 return int(self._browser.call("miniwobAgent.elapse", ms, repeated))
@@ -295,8 +297,8 @@ class MiniwobPage:
         with self._browser.guard(f"handing {self._name} over"):
             self._browser.call("miniwobAgent.hear")
 
-    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
-        """The page after what a program has done, and that; None if it has done nothing."""
+    def witnessed(self, acted: bool) -> tuple[Driven, int] | None:
+        """What a program has done, and the ms that passed meanwhile (`hand_over.Drivable`)."""
         with self._browser.guard(f"reading {self._name}"):
             try:
                 read = self._read("witnessed", acted) or {}
@@ -311,7 +313,12 @@ class MiniwobPage:
         if read["strange"]:
             with self._browser.guard(f"reading {self._name}"):
                 self._recognize()
-        return self._transition(read), read
+        acts = [
+            (ByProgram(act["what"], act["text"]), (tuple(act["point"]),) if act["point"] else ())
+            for act in read["acts"]
+        ]
+        passed = read.get("passed", 2 * SETTLE_MS)  # none of a next page
+        return Driven(acts, self._transition(read), read["over"]), passed
 
     def _time_left(self, action: Wait | Follow) -> int:
         """Let time pass while the pointer follows an element; the ms that are still to pass."""

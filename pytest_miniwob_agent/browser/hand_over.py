@@ -37,8 +37,7 @@ from pytest_miniwob_agent.browser.program import (
     refusal,
 )
 from pytest_miniwob_agent.core.errors import MiniwobError
-from pytest_miniwob_agent.core.observations import Transition
-from pytest_miniwob_agent.core.protocols import ProgramLog
+from pytest_miniwob_agent.core.protocols import Driven
 
 if TYPE_CHECKING:
     from websockets.http11 import Request, Response
@@ -84,11 +83,11 @@ EARLY, LATE = 0.25, -0.5
 it lasts. The program's own work in this process is no silence."""
 
 
-class Driven(Protocol):
+class Drivable(Protocol):
     """The page in its browser."""
 
-    def witnessed(self, acted: bool) -> tuple[Transition, Mapping[str, Any]] | None:
-        """Let what a program did take effect; the page after that, and what it did.
+    def witnessed(self, acted: bool) -> tuple[Driven, int] | None:
+        """Let what a program did take effect; that, and the ms that have passed meanwhile.
 
         `acted` is True if the program has sent input. Without that, and if it did nothing: None.
         """
@@ -119,9 +118,14 @@ class HandedPage:
     """
 
     def __init__(
-        self, page: Driven, log: ProgramLog, target: str, timeout: float, allowed: Commands
+        self,
+        page: Drivable,
+        tell: Callable[[Driven], str | None],
+        target: str,
+        timeout: float,
+        allowed: Commands,
     ) -> None:
-        self._page, self._log, self._timeout = page, log, timeout
+        self._page, self._tell, self._timeout = page, tell, timeout
         self._names = Names(target)
         self._allowed = allowed
         self._clock = ThreadPoolExecutor(1)  # for what lets time pass on the page
@@ -182,12 +186,12 @@ class HandedPage:
         self._server.shutdown()
         self._clock.submit(int).result()  # after what is under way
         if scripts := sum(connection.scripts for connection in self._connections):
-            self._log.remark(f"{SCRIPTS_RUN}: {scripts}")
+            self._tell(Driven(remark=f"{SCRIPTS_RUN}: {scripts}"))
         if self._error is not None:
             raise self._error
 
     def _refusal(self) -> str | None:
-        return str(self._error) if self._error else self._log.refusal()
+        return str(self._error) if self._error else self._tell(Driven())
 
     def _catch_up(self, more: float = EARLY) -> None:
         """Let what the program has done take effect, and time pass as long as it has slept."""
@@ -228,9 +232,10 @@ class HandedPage:
         acted, self._acted, self._touched = self._acted, False, False
         try:
             if found := self._page.witnessed(acted):
-                self._done = found[0].done
-                self._passed += found[1].get("passed", 2 * SETTLE_MS)  # none of a next page
-                self._log.acted(*found)
+                driven, passed = found
+                self._done = driven.after is not None and driven.after.done
+                self._passed += passed
+                self._tell(driven)
         except MiniwobError as error:
             self._error = error
 
@@ -362,7 +367,8 @@ class HandedPage:
         elif method in SWALLOWED or (is_input and self._done):
             connection.reply(command)
         elif method in CLOSING:
-            self._log.remark("the program has closed the page, and can do nothing more on it")
+            why = "the program has closed the page, and can do nothing more on it"
+            self._tell(Driven(remark=why))
             connection.detach()
             connection.reply(command, success=True)
         else:

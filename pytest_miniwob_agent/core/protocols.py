@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_miniwob_agent.core.actions import Action, AnyAction
+from pytest_miniwob_agent.core.actions import Action, AnyAction, ByProgram
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
@@ -103,32 +104,35 @@ class HandedOver(Protocol):
         """Let no time pass on the page, after what the program has done took effect."""
 
 
-class ProgramLog(Protocol):
-    """What a page tells of the program that it is handed over to, in any thread."""
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """What a program did on a page since that was last told; nothing by default.
 
-    left: int
-    """Actions that the program may still take."""
+    Attributes:
+        acts: its actions, each with the point of the mouse, or none.
+        after: the page after the last of them; all others have left it as it was.
+        over: True if it wanted to take more actions than it may.
+        remark: what whoever wrote the program should know.
+    """
 
-    def refusal(self) -> str | None:
-        """The reason why the program may do nothing more; None as long as it may."""
-
-    def acted(self, transition: Transition, seen: Mapping[str, Any]) -> None:
-        """Write down what the program did, and the page after that.
-
-        `seen` has `acts`, each with `what`, `text` and `point`, and `over`: True if it wanted to
-        take more actions than it may.
-        """
-
-    def remark(self, text: str) -> None:
-        """Write down what whoever wrote the program should know."""
+    acts: Sequence[tuple[ByProgram, tuple[tuple[int, int], ...]]] = ()
+    after: Transition | None = None
+    over: bool = False
+    remark: str = ""
 
 
 @runtime_checkable
 class Drivable(Protocol):
     """An optional part of a `Page`: a program may drive it."""
 
-    def hand_over(self, log: ProgramLog) -> AbstractContextManager[HandedOver]:
-        """Hand the page over, until the end of the block."""
+    def hand_over(
+        self, left: int, tell: Callable[[Driven], str | None]
+    ) -> AbstractContextManager[HandedOver]:
+        """Hand the page over, until the end of the block, for so many actions.
+
+        `tell` is told in any thread what the program did, and returns the reason to refuse it
+        anything more, or None.
+        """
 
 
 @runtime_checkable

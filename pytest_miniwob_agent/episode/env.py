@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from pytest_miniwob_agent.core.actions import Action, ByProgram, Dismiss
+from pytest_miniwob_agent.core.actions import Action, Dismiss
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
     Drivable,
+    Driven,
     HandedOver,
     Observer,
     Page,
@@ -28,7 +29,7 @@ from pytest_miniwob_agent.episode.trace import Trace
 
 
 class Program:
-    """Writes down what a program does, and refuses it more than `left` actions: a `ProgramLog`."""
+    """Writes down what a program does, which may take `left` actions more."""
 
     def __init__(self, trace: Trace, left: int, limit: StepLimit) -> None:
         self.left = left
@@ -37,32 +38,24 @@ class Program:
         self._shot = trace.camera.look(trace.last)
         self._said: set[str] = set()
 
-    def refusal(self) -> str | None:
-        """The error or the limit that ended the trial; None if there is none."""
-        reason = self._trace.halt.reason
-        return str(reason) if reason else None
-
-    def acted(self, transition: Transition, seen: Mapping[str, Any]) -> None:
-        """Write down actions; those before the last one have left the page as it was."""
-        acts = seen["acts"]
-        for number, act in enumerate(acts, start=1):
-            action = ByProgram(act["what"], act["text"])
+    def tell(self, driven: Driven) -> str | None:
+        """Write that down; return the error or the limit that ended the trial, if one has."""
+        trace, after = self._trace, driven.after
+        for number, (action, points) in enumerate(driven.acts, start=1):
             if self._shot is not None:
-                points = (tuple(act["point"]),) if act["point"] else ()
-                self._trace.show(replace(self._shot, points=points), action)
-            before = self._trace.last or transition
-            self._trace.act(action, transition if number == len(acts) else before)
+                trace.show(replace(self._shot, points=points), action)
+            last = after if number == len(driven.acts) else trace.last
+            assert last is not None  # the page was reset before it was handed over
+            trace.act(action, last)
             self.left -= 1
-        if acts:
-            self._shot = self._trace.camera.look(self._trace.last)
-        if seen["over"]:
-            self._trace.halt.limit = self._limit
-
-    def remark(self, text: str) -> None:
-        """Write a remark down, once in a trial."""
-        if text not in self._said:
-            self._said.add(text)
-            self._trace.note(Remark("program", text))
+        if driven.acts:
+            self._shot = trace.camera.look(trace.last)
+        if driven.over:
+            trace.halt.limit = self._limit
+        if driven.remark and driven.remark not in self._said:  # once in a trial
+            self._said.add(driven.remark)
+            trace.note(Remark("program", driven.remark))
+        return str(trace.halt.reason) if trace.halt.reason else None
 
 
 _TURN = 2.0
@@ -222,7 +215,7 @@ class AgentEnv:
             left = steps - self._counted
             program = Program(trace, left, StepLimit(f"{steps} actions are used up"))
             try:
-                with self._page.hand_over(program) as handed:
+                with self._page.hand_over(left, program.tell) as handed:
                     self._handed = handed
                     yield handed
             finally:
