@@ -32,10 +32,10 @@ from selenium import webdriver
 from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent import episode
-from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.local import find_browser, find_driver
-from pytest_miniwob_agent.browser.pages import page_url
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.browser.server import page_url
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.cassettes.recording import RecordedModel
 from pytest_miniwob_agent.core.actions import KEYS, Action, Click, Enter, Hold, Press, Release

@@ -22,7 +22,7 @@ from PIL import Image
 from projects import ROOT, SUITE_RUNS
 from window import Window
 
-from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks

@@ -1,7 +1,7 @@
 """Chromium, a task's page in it, native input, and certification.
 
 - `certification`: whether pages are deterministic
-- `environment`: a task's page as a `Page`, of MiniWoB++ or your own
+- `miniwob_page`: a task's page as a `Page`, of MiniWoB++ or your own
 - `hand_over`: the page for a program that drives the browser itself
 - `program`: the program's connection, and the commands that it may send
 - `input`: an action as native input
@@ -11,5 +11,5 @@
   outlives a killed run
 - `devtools`: the Chrome DevTools Protocol; drags, also the browser's own
 - `page`: the scripts that run in every page
-- `pages`: the server of task pages, and the fonts of all text
+- `server`: the server of task pages, and the fonts of all text
 """

@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import first_line, open_socket
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
-from pytest_miniwob_agent.browser.pages import Serving
+from pytest_miniwob_agent.browser.server import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import listed, shorten

@@ -19,7 +19,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import first_line, open_socket
-from pytest_miniwob_agent.browser.pages import MACHINES, Serving, write_settings
+from pytest_miniwob_agent.browser.server import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
 

@@ -21,7 +21,7 @@ from websockets.sync.client import ClientConnection
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Dragging, is_drag
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import WORLD, page_scripts
-from pytest_miniwob_agent.browser.pages import (
+from pytest_miniwob_agent.browser.server import (
     HAS_FONTS,
     HOST,
     ORIGIN,

@@ -172,7 +172,7 @@ def check_page(
     browser: Browser, hint: str = "see the lines above; both must be of one version"
 ) -> Iterator[Check]:
     """Check that a page loads and is read, its font, and that clicks land; close the browser."""
-    from pytest_miniwob_agent.browser.environment import FONT, MiniwobPage
+    from pytest_miniwob_agent.browser.miniwob_page import FONT, MiniwobPage
     from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS
 
     try:

@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.browser.pages import UNANSWERED
+from pytest_miniwob_agent.browser.server import UNANSWERED
 from pytest_miniwob_agent.cli.arguments import (
     Commands,
     add_browser,
@@ -52,7 +52,7 @@ from pytest_miniwob_agent.tasks.catalogue import (
 from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.environment import MiniwobPage
+    from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
     from pytest_miniwob_agent.browser.process import Browser
 
 
@@ -199,7 +199,7 @@ def add_open(commands: Commands) -> None:
 
 def open_task(options: Namespace) -> int:
     """Show the page until its reader leaves it."""
-    from pytest_miniwob_agent.browser.environment import open_page
+    from pytest_miniwob_agent.browser.miniwob_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
     check_display("open", "`miniwob-agent certify` needs none")
@@ -323,8 +323,8 @@ def add_certify(commands: Commands) -> None:
 def certify_pages(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
-    from pytest_miniwob_agent.browser.environment import open_page
     from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
+    from pytest_miniwob_agent.browser.miniwob_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
     catalogue = catalogue_of(options)

@@ -86,7 +86,7 @@ def miniwob_page(
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakePage`.
     """
-    from pytest_miniwob_agent.browser.environment import open_page
+    from pytest_miniwob_agent.browser.miniwob_page import open_page
 
     return open_page(miniwob_browser, miniwob_case, _run_of(request).problem.page)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 

@@ -10,7 +10,7 @@ from own_pages import Pages
 from pytest_miniwob_agent.browser import local, process
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_scripts
-from pytest_miniwob_agent.browser.pages import FAMILIES, FONTS, font_file
+from pytest_miniwob_agent.browser.server import FAMILIES, FONTS, font_file
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.errors import BrowserError
 

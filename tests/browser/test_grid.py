@@ -9,9 +9,9 @@ from selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode
 from pytest_miniwob_agent.browser import grid as grid_module
-from pytest_miniwob_agent.browser.environment import MiniwobPage
 from pytest_miniwob_agent.browser.grid import GridLauncher
 from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.core.actions import Click

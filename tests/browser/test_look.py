@@ -7,7 +7,7 @@ from drawn import opened
 
 from pytest_miniwob_agent import Case, Click, DragFrom, Limits, UsageError
 from pytest_miniwob_agent.browser import process
-from pytest_miniwob_agent.browser.environment import MAX_SIDE
+from pytest_miniwob_agent.browser.miniwob_page import MAX_SIDE
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.pictures.image import GROUND, MARK

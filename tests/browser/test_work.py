@@ -8,7 +8,7 @@ import pytest
 from own_pages import Pages, click, texts
 from PIL import Image
 
-from pytest_miniwob_agent.browser.pages import FONTS, font_file
+from pytest_miniwob_agent.browser.server import FONTS, font_file
 
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("work")]
 

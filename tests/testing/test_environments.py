@@ -15,7 +15,7 @@ from pytest_miniwob_agent import (
     Scroll,
     Type,
 )
-from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.testing import FakePage
 
 CASE = Case("click-test-2", "1-screen-1-step", 1000)

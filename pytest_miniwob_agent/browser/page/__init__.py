@@ -34,7 +34,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from pytest_miniwob_agent.browser.pages import (
+from pytest_miniwob_agent.browser.server import (
     ANSWERED,
     CJK,
     ECHO,

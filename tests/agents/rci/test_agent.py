@@ -8,7 +8,7 @@ from scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.rci import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError

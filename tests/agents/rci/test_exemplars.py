@@ -9,7 +9,7 @@ import scripted
 from pytest_miniwob_agent.agents import rci
 from pytest_miniwob_agent.agents.rci import RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 

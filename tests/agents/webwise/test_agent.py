@@ -9,7 +9,7 @@ from scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise import WebWISEAgent
-from pytest_miniwob_agent.browser.environment import MiniwobPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_miniwob_agent.browser import page as page_module
-from pytest_miniwob_agent.browser.pages import (
+from pytest_miniwob_agent.browser.server import (
     ECHO,
     HOST,
     OWN_HOST,

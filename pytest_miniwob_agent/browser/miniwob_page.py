@@ -21,9 +21,9 @@ from websockets.sync.client import ClientConnection
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import SETTLE_MS
-from pytest_miniwob_agent.browser.pages import own_page_url, page_url
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.browser.program import PAGE
+from pytest_miniwob_agent.browser.server import own_page_url, page_url
 from pytest_miniwob_agent.core.actions import (
     Accept,
     Action,
