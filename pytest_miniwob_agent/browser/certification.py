@@ -54,11 +54,11 @@ class CaseVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A transition, the action that led to it, and with pixels a picture."""
+    """A transition, the action that led to it, and with pixels a screenshot."""
 
     action: str
     transition: Transition
-    picture: bytes = field(default=b"", compare=False, repr=False)
+    screenshot: bytes = field(default=b"", compare=False, repr=False)
 
     def lines(self) -> list[str]:
         """The observation as lines to compare."""
@@ -77,7 +77,7 @@ def explore(
     the trial, the next one continues with the remaining actions.
 
     Where the screen is full, the actions that go with it come last; with `pixels`, there is a
-    picture of each screen. Before some actions `pause` real seconds pass, or `OWN_PAUSE` where
+    screenshot of each screen. Before some actions `pause` real seconds pass, or `OWN_PAUSE` where
     there is a pause on a page of your own.
     """
     seen: list[Seen] = []
@@ -86,8 +86,8 @@ def explore(
 
     def see(action: str, transition: Transition) -> None:
         look = pixels and not (transition.done or transition.observation.dialog)
-        picture = env.look().png if look else b""  # type: ignore[attr-defined]
-        seen.append(Seen(action, transition, picture))
+        screenshot = env.look().png if look else b""  # type: ignore[attr-defined]
+        seen.append(Seen(action, transition, screenshot))
 
     def play(steps: int, choose: Callable[[Observation, int], actions.Action | None]) -> None:
         observation = env.reset(screen=screen)
@@ -189,7 +189,7 @@ def certify(
         progress: called with a line of text after each case of each pass, in any thread.
         pause: real seconds of a pause in the last pass, on pages of the package.
         screen: the screens to compare, as `Page.reset` takes them.
-        pixels: compare pictures of the screens, too.
+        pixels: compare screenshots, too.
         start_elsewhere: makes the browser of the second pass, as on another machine.
     """
     passes = [
@@ -256,11 +256,11 @@ def _difference(passes: Mapping[str, list[Seen]]) -> str:
             if before != after:
                 diff = unified_diff(before.lines(), after.lines(), FIRST, name, n=0, lineterm="")
                 return "\n".join([f"after {before.action}:", *diff])
-            if before.picture != after.picture:
-                compared = compare(before.picture, after.picture)
+            if before.screenshot != after.screenshot:
+                compared = compare(before.screenshot, after.screenshot)
                 if compared is None or not compared.tolerated:
                     what = compared or "its size differs"
-                    return f"the picture after {before.action} ({name}): {what}"
+                    return f"the screenshot after {before.action} ({name}): {what}"
         if len(seen) != len(first):
             return f"the passes differ in length ({name})"
     return ""

@@ -51,7 +51,7 @@ FONT = "Roboto"
 """The name, in its file, of the font of all text on a page."""
 
 MAX_SIDE = 1500
-"""The longest side of an enlarged picture, in pixels; models shrink what is larger."""
+"""The longest side of an enlarged screenshot, in pixels; models shrink what is larger."""
 
 ANSWER = "answer"
 """In place of a function that reads the page: answer the dialog that has stopped one."""
@@ -71,7 +71,7 @@ def open_page(browser: Browser, case: Case, page: TaskPage) -> MiniwobPage:
 
 
 class MiniwobPage:
-    """A case's page in a browser: the `Page` of an item, with pictures (`Visible`).
+    """A case's page in a browser: the `Page` of an item, with screenshots (`Visible`).
 
     `reset` loads the page afresh, so that no trial sees anything of an earlier one. Elements keep
     their ids for the length of a trial. Every method raises `BrowserLost` where the browser crashes
@@ -237,20 +237,20 @@ class MiniwobPage:
         rulers: bool = False,
         whole: bool = False,
     ) -> Shot:
-        """A picture of the page, and the points of the action that `step` carries out next.
+        """A screenshot of the page, and the points of the action that `step` carries out next.
 
         An element out of sight is scrolled into it; `step` does not do that again.
         """
         wanted = list(dict.fromkeys(marks))
-        with self._browser.guard(f"taking a picture of {self._name}"):
+        with self._browser.guard(f"taking a screenshot of {self._name}"):
             points = [] if action is None else self._aim(action).pointed
             view = self._browser.call("miniwobAgent.view", points, wanted)
             width, height = VIEWPORT if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
-            picture = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
+            taken = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
             self._browser.show_pointer(points[:1])
         boxes = tuple(tuple(box) for box in view["boxes"])
-        shot = Shot(base64.b64decode(picture["data"]), (width, height), tuple(points), boxes)
+        shot = Shot(base64.b64decode(taken["data"]), (width, height), tuple(points), boxes)
         if not wanted and zoom == 1 and not rulers:
             return shot
         from pytest_miniwob_agent.pictures.image import marked

@@ -65,7 +65,7 @@ SWITCHES = (
     "--disable-domain-reliability",
     f"--disable-features={','.join(FEATURES_OFF)}",
     "--disable-gpu",
-    "--disable-partial-raster",  # a corner of a picture would differ by what was drawn before
+    "--disable-partial-raster",  # a corner of a screenshot would differ by what was drawn before
     "--disable-smooth-scrolling",
     "--disable-sync",
     "--font-render-hinting=none",

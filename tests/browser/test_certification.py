@@ -98,7 +98,7 @@ def test_pixels_that_differ_are_shown_with_their_place_where_screens_are_equal()
     moved, _ = certified(left=lambda browser: 42 if browser.name == "third" else 40, pixels=True)
     assert equal.difference == ""
     assert moved.difference == (
-        "the picture after loading (third): 128 of 33,600 pixels differ, by 137 of 255 at most, "
+        "the screenshot after loading (third): 128 of 33,600 pixels differ, by 137 of 255 at most, "
         "in the 62 x 22 pixels at 40,100"
     )
 
@@ -135,7 +135,9 @@ def test_exploring_a_full_screen_also_tries_points_and_times():
 def test_a_real_page_is_explored_to_equal_observations_at_any_pace(page):
     first = explore(page("use-autocomplete"), pixels=True)
     again = explore(page("use-autocomplete"), pixels=True, pause=0.05)
-    assert [(seen, seen.picture) for seen in first] == [(seen, seen.picture) for seen in again]
+    assert [(seen, seen.screenshot) for seen in first] == [
+        (seen, seen.screenshot) for seen in again
+    ]
     assert len(first) > 10
 
 
