@@ -184,7 +184,8 @@ class DevTools(Client):
         self._last: Sequence[Sent] = ()  # commands that were sent last
         self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
         self._session: str | None = None
-        self._window = ""
+        self.window = ""
+        """The target's id of the window, which is also the driver's handle of it."""
         self.world: int | None = None
         """Our own world of the document; None if another one may have come.
 
@@ -201,7 +202,7 @@ class DevTools(Client):
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
         attached = self.call("Target.attachToTarget", targetId=window, flatten=True)
-        self._session, self._window = attached["sessionId"], window
+        self._session, self.window = attached["sessionId"], window
         # With its overlay on, as when its developer tools are open, the browser does not keep moves
         # of the mouse back until it draws the next frame.
         self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
@@ -344,7 +345,7 @@ class DevTools(Client):
 
     def _enter_world(self) -> int:
         if self.world is None:
-            created = self.call("Page.createIsolatedWorld", frameId=self._window, worldName=WORLD)
+            created = self.call("Page.createIsolatedWorld", frameId=self.window, worldName=WORLD)
             self.world = int(created["executionContextId"])
         return self.world
 

@@ -266,12 +266,12 @@ class MiniwobPage:
         from pytest_miniwob_agent.browser.hand_over import HandedPage
 
         browser, self._next = self._browser, None
-        with browser.guard(f"handing {self._name} over") as driver:
+        with browser.guard(f"handing {self._name} over"):
             if browser.call("miniwobAgent.watch", left):
                 self._recognize()
-            target = driver.current_window_handle
         with browser.handed_over():
-            handed = HandedPage(self, tell, target, browser.timeout, PAGE)
+            window = browser.devtools.window
+            handed = HandedPage(self, tell, window, browser.timeout, PAGE)
             browser.devtools.excused = lambda: handed.held
             try:
                 yield handed

@@ -263,11 +263,9 @@ class Browser:
 
     def close_other_windows(self) -> None:
         """Close all windows but that of the page."""
-        first, *others = self.driver.window_handles
-        for window in others:
-            self.driver.switch_to.window(window)
-            self.driver.close()
-            self.driver.switch_to.window(first)
+        for target in self.devtools.call("Target.getTargets")["targetInfos"]:
+            if target["type"] == "page" and target["targetId"] != self.devtools.window:
+                self.devtools.call("Target.closeTarget", targetId=target["targetId"])
 
     def forget_pages(self) -> None:
         """Leave nothing of earlier pages to the next one: neither storage nor the pointer.
