@@ -5,7 +5,7 @@ import io
 
 from PIL import Image
 
-from pytest_miniwob_agent.pictures.image import png_of
+from pytest_miniwob_agent.pictures import png_of
 
 GREY, WHITE = (239, 239, 239), (255, 255, 255)
 

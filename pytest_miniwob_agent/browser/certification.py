@@ -20,7 +20,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, PageError
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.protocols import Page
-from pytest_miniwob_agent.pictures.image import compare
+from pytest_miniwob_agent.pictures import compare
 
 STEPS, FURTHER_STEPS, POINT_STEPS = 12, 10, 10
 """Numbers of actions to try on a case: clicks, texts and keys, then others, and on a full screen

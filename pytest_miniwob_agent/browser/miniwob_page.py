@@ -253,7 +253,7 @@ class MiniwobPage:
         shot = Shot(base64.b64decode(taken["data"]), (width, height), tuple(points), boxes)
         if not wanted and zoom == 1 and not rulers:
             return shot
-        from pytest_miniwob_agent.pictures.image import marked
+        from pytest_miniwob_agent.pictures import marked
 
         found = {id_: tuple(box) for id_, box in view["marks"]}
         zoom = max(1, min(zoom, MAX_SIDE // max(width, height)))

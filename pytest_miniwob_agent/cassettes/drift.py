@@ -386,7 +386,7 @@ def changed_pictures(
     recorded: Request, request: Request, pictures: Pictures
 ) -> list[ChangedPicture]:
     """Return the pictures that differ, in order; new ones and differences are kept as files."""
-    from pytest_miniwob_agent.pictures.image import compare, decoded, shown_difference
+    from pytest_miniwob_agent.pictures import compare, decoded, shown_difference
 
     changed = []
     for number, then, now in changed_pairs(recorded.pictures, request.pictures):

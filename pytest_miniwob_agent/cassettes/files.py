@@ -32,7 +32,7 @@ from pytest_miniwob_agent.core.files import (
     write_atomically,
 )
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.pictures.references import FOLDER, put_in, take_out
+from pytest_miniwob_agent.models.api import FOLDER, put_in, take_out
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -322,7 +322,7 @@ class Pictures:
         pairs = list(zip(recorded.pictures, request.pictures, strict=False))
         if not pairs or recorded.outline != request.outline:
             return False
-        from pytest_miniwob_agent.pictures.image import compare
+        from pytest_miniwob_agent.pictures import compare
 
         differences = (
             compare(self.read(then), self.read(now)) for then, now in pairs if then != now
@@ -341,7 +341,7 @@ def read_picture(folder: Path, digest: str) -> bytes:
     Raises:
         CassetteError: it is missing, damaged or was changed.
     """
-    from pytest_miniwob_agent.pictures.image import NotAPicture, decoded, digest_of
+    from pytest_miniwob_agent.pictures import NotAPicture, decoded, digest_of
 
     path = file_of(folder, digest)
     try:

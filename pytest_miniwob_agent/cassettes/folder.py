@@ -23,7 +23,7 @@ from typing import NamedTuple
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.pictures.references import FOLDER
+from pytest_miniwob_agent.models.api import FOLDER
 
 PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
 """The endings of the files of an unfinished recording and of unused calls."""

@@ -14,9 +14,8 @@ from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.secrets import Secret, find
-from pytest_miniwob_agent.models.api import read_events
+from pytest_miniwob_agent.models.api import digests_in, read_events, without_pictures
 from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
-from pytest_miniwob_agent.pictures.references import digests_in, without_pictures
 
 NOT_RECORDED = ("created", "id")
 """The fields of a chat completion that are not stored, as they differ at every call."""

@@ -28,8 +28,8 @@ from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
+from pytest_miniwob_agent.models.api import FOLDER, references_in
 from pytest_miniwob_agent.models.apis import CHAT
-from pytest_miniwob_agent.pictures.references import FOLDER, references_in
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 _MANY = 200

@@ -4,7 +4,7 @@
 - `client`: a live server, called through the `openai` client; keys, and advice on failed calls.
 - `http`: the HTTP library that the installed `openai` is built on.
 - `apis`: forms of requests and answers, found by the path of a request.
-- `api`: what an API is, and reading of JSON that may have any form.
+- `api`: what an API is, reading of JSON that may have any form, and pictures in it.
 - `openai_apis`, `other_apis`: OpenAI's Chat Completions and Responses; Anthropic's and Google's.
 - `params`: parameters of calls, and addresses of servers.
 - `budget`: limits on live calls, over all workers, and what calls cost.

@@ -17,9 +17,9 @@ from pytest_miniwob_agent.browser.grid_address import (
 )
 from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
-from pytest_miniwob_agent.pictures.references import FOLDER
 from pytest_miniwob_agent.plugin.options import (
     Option,
     option,

@@ -159,7 +159,7 @@ class VisibleFakePage(FakePage):
         """Return a picture of 160 x 210 pixels."""
         from PIL import Image
 
-        from pytest_miniwob_agent.pictures.image import marked, png_of
+        from pytest_miniwob_agent.pictures import marked, png_of
         from pytest_miniwob_agent.screen import AREA
 
         image = Image.new("RGB", AREA, (255, 255, 255))

@@ -10,7 +10,7 @@ from pytest_miniwob_agent.browser import process
 from pytest_miniwob_agent.browser.miniwob_page import MAX_SIDE
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.pictures.image import GROUND, MARK
+from pytest_miniwob_agent.pictures import GROUND, MARK
 from pytest_miniwob_agent.testing import FakePage, ScriptedLLM, VisibleFakePage
 
 PAGE = """

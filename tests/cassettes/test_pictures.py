@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.models.requests import read_completion
-from pytest_miniwob_agent.pictures.image import digest_of, png_of
+from pytest_miniwob_agent.pictures import digest_of, png_of
 
 STEM = "looker/m/click-menu-2/1"
 ANSWER = {"model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": "A"}}]}

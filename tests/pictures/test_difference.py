@@ -2,7 +2,7 @@
 
 from drawn import opened, page_with_button
 
-from pytest_miniwob_agent.pictures.image import TOLERANCE, compare, png_of, shown_difference
+from pytest_miniwob_agent.pictures import TOLERANCE, compare, png_of, shown_difference
 
 
 def with_pixel(png, change):

@@ -2,7 +2,7 @@
 
 from drawn import GREY, opened, page_with_button
 
-from pytest_miniwob_agent.pictures.image import MARK, marked
+from pytest_miniwob_agent.pictures import MARK, marked
 
 BOX = (40, 100, 60, 22)
 

@@ -6,9 +6,7 @@ import pytest
 from drawn import base64_of, chat_body, opened, page_with_button
 from PIL.PngImagePlugin import PngInfo
 
-from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.pictures.image import digest_of
-from pytest_miniwob_agent.pictures.references import (
+from pytest_miniwob_agent.models.api import (
     digests_in,
     put_in,
     read_base64,
@@ -16,6 +14,8 @@ from pytest_miniwob_agent.pictures.references import (
     take_out,
     without_pictures,
 )
+from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.pictures import digest_of
 
 PNG = page_with_button()
 DIGEST = digest_of(opened(PNG))

@@ -12,8 +12,8 @@ from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.pictures.image import digest_of
-from pytest_miniwob_agent.pictures.references import digests_in, take_out
+from pytest_miniwob_agent.models.api import digests_in, take_out
+from pytest_miniwob_agent.pictures import digest_of
 from pytest_miniwob_agent.testing import FakePage, VisibleFakePage
 
 SCREENS = {
