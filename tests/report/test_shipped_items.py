@@ -50,7 +50,7 @@ def real(tmp_path_factory):
 
 
 def test_pictures_make_no_difference_to_what_happens(real, tmp_path):
-    """Pictures of solved items; those of the unsolved one are of a second replay, and equal."""
+    """Pictures of solved items; those of unsolved ones are of a second replay, and equal."""
     report = tmp_path / "report"
     args = (FEW, *FEW_STEPS, f"--miniwob-report={report}")
     assert replay(tmp_path, *args, status=pytest.ExitCode.TESTS_FAILED) == real[1]
@@ -62,7 +62,8 @@ def test_pictures_make_no_difference_to_what_happens(real, tmp_path):
             for frame in with_pictures[id_]["frames"]:
                 frame.pop("picture", None)
         assert item == with_pictures[id_]
-    assert sum(item["status"] == "unsolved" for item in without.values()) == 1
+    # One has too few steps, and the goal of click-menu-2/1001 does not say what to click.
+    assert sum(item["status"] == "unsolved" for item in without.values()) == 2
 
 
 def test_pictures_show_where_actions_point(real):
