@@ -83,7 +83,7 @@ EARLY, LATE = 0.25, -0.5
 it lasts. The program's own work in this process is no silence."""
 
 
-class Drivable(Protocol):
+class BrowserPage(Protocol):
     """The page in its browser."""
 
     def witnessed(self, acted: bool) -> tuple[Driven, int] | None:
@@ -119,7 +119,7 @@ class HandedPage:
 
     def __init__(
         self,
-        page: Drivable,
+        page: BrowserPage,
         tell: Callable[[Driven], str | None],
         target: str,
         timeout: float,

@@ -283,7 +283,7 @@ class MiniwobPage:
         return self._browser.connect()
 
     def elapse(self, ms: int, repeated: bool) -> int:
-        """Let time pass for a program that waits; how much has passed (`hand_over.Drivable`)."""
+        """Let time pass for a program that waits; how much has passed (`hand_over.BrowserPage`)."""
         with self._browser.guard(f"letting time pass on {self._name}"):
             try:
                 return int(self._browser.call("miniwobAgent.elapse", ms, repeated))
@@ -298,7 +298,7 @@ class MiniwobPage:
             self._browser.call("miniwobAgent.hear")
 
     def witnessed(self, acted: bool) -> tuple[Driven, int] | None:
-        """What a program has done, and the ms that passed meanwhile (`hand_over.Drivable`)."""
+        """What a program has done, and the ms that passed meanwhile (`hand_over.BrowserPage`)."""
         with self._browser.guard(f"reading {self._name}"):
             try:
                 read = self._read("witnessed", acted) or {}
@@ -362,7 +362,7 @@ class MiniwobPage:
 class OwnPage(MiniwobPage):
     """A page of your own, and the pages of its folder that it leads to.
 
-    Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/visit.js).
+    Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/trial.js).
     """
 
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:

@@ -270,7 +270,7 @@ class Browser:
     def forget_pages(self) -> None:
         """Leave nothing of earlier pages to the next one: neither storage nor the pointer.
 
-        The next page's own script clears the storage of the session (page/storage.js).
+        The next page's own script clears the storage of the session (page/trial.js).
         """
         origins = [ORIGIN]
         if self.before_next_page is not None:

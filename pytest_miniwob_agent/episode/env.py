@@ -27,6 +27,10 @@ from pytest_miniwob_agent.core.protocols import (
 )
 from pytest_miniwob_agent.episode.trace import Trace
 
+_TURN = 2.0
+"""Real seconds that an action of another thread waits for those that the model named before it: one
+that the agent's framework has refused never comes."""
+
 
 class Program:
     """Writes down what a program does, which may take `left` actions more."""
@@ -56,11 +60,6 @@ class Program:
             self._said.add(driven.remark)
             trace.note(Remark("program", driven.remark))
         return str(trace.halt.reason) if trace.halt.reason else None
-
-
-_TURN = 2.0
-"""Real seconds that an action of another thread waits for those that the model named before it: one
-that the agent's framework has refused never comes."""
 
 
 class Turns(Observer):

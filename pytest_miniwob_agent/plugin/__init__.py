@@ -9,7 +9,7 @@
 - `reports`: an item's outcome in pytest's report, for other plugins, and from a worker to the
   controller.
 - `item`: one item's episode, its pictures, and its outcome.
-- `results`: the baseline of items, the shard, and the line of an outcome in a results file.
+- `results`: the baseline that items are compared with, and the shard that a run is.
 - `collection`: one item for each case that a marker selects, with its agent and model.
 - `state`: what a process knows of its run, with the cases that it offers, runs and leaves out.
 - `reading`: declares the options to pytest, reads and checks them; commands to show to the user.

@@ -24,69 +24,6 @@ from pytest_miniwob_agent.plugin.state import STATE, Setup
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, Catalogue, ProblemList, TaskPage
 from pytest_miniwob_agent.tasks.selectors import listed_cases, parse_seeds, select_cases
 
-
-def setups_of(marker: pytest.Mark, config: pytest.Config, settings: Settings) -> dict[str, Setup]:
-    """Return the set-ups of a marker by the folders of their cassettes.
-
-    Where the marker names neither agents nor models, the only set-up is that of the options, and
-    its folder is not named. The command line overrides the marker.
-
-    Raises:
-        UsageError: an agent can't be made, no model is named or it has no price, or two set-ups
-            would share their cassettes.
-    """
-    options = Setup.of_options(settings)
-    if not {"agents", "models"} & marker.kwargs.keys():
-        return {"": options}
-    agents: list[tuple[str, Mapping[str, Any]]] = [options[:2]]
-    if config.getoption("miniwob_agent") is None and "agents" in marker.kwargs:
-        agents = [_agent(given, settings) for given in _several("agents", marker)]
-    models = [settings.model]
-    if config.getoption("miniwob_model") is None and "models" in marker.kwargs:
-        models = _several("models", marker)
-    setups: dict[str, Setup] = {}
-    for agent, params in agents:
-        name = Setup(agent, params, None).make_agent(settings).name
-        for model in models:
-            if not (model and isinstance(model, str)):
-                raise UsageError(
-                    f"the miniwob marker's models must be ids of models, not {model!r}"
-                    if "models" in marker.kwargs
-                    else "no model is named: give the marker models=[...], or --miniwob-model"
-                )
-            if settings.max_cost is not None:
-                check_price(model, settings.prices)
-            folder = model_folder(name, model)
-            if folder in setups:
-                raise UsageError(
-                    f"the miniwob marker names {folder} twice, and both would share their "
-                    "cassettes: give each agent a `name` of its own"
-                )
-            setups[folder] = Setup(agent, params, model)
-    return setups
-
-
-def _several(name: str, marker: pytest.Mark) -> list[Any]:
-    given = marker.kwargs[name]
-    found = list(given) if isinstance(given, list | tuple) else [given]
-    if not found:
-        raise UsageError(f"the miniwob marker's {name} are empty: name one at least")
-    return found
-
-
-def _agent(given: Any, settings: Settings) -> tuple[str, Mapping[str, Any]]:
-    """Return an agent of a marker and its parameters, by default those of the options."""
-    match given:
-        case str():
-            return given, settings.agent_params
-        case (str() as name, dict() as params):
-            return name, params
-    raise UsageError(
-        f"the miniwob marker's agents must be names or module:Class, or pairs of such a name and a "
-        f"dict of parameters, not {given!r}"
-    )
-
-
 MARKER = (
     "miniwob(*selectors, seeds=..., problems=..., trials=..., steps=..., repeats=..., reward=..., "
     "pages=..., agents=..., models=...): run the test on every selected MiniWoB++ task (names, "
@@ -320,3 +257,65 @@ def _limits(
         raise UsageError(f'the miniwob marker\'s reward must be "full" or "any", not {reward!r}')
     repeats = counts.pop("repeats", 1)
     return Limits(**counts, any_reward=reward == "any"), repeats
+
+
+def setups_of(marker: pytest.Mark, config: pytest.Config, settings: Settings) -> dict[str, Setup]:
+    """Return the set-ups of a marker by the folders of their cassettes.
+
+    Where the marker names neither agents nor models, the only set-up is that of the options, and
+    its folder is not named. The command line overrides the marker.
+
+    Raises:
+        UsageError: an agent can't be made, no model is named or it has no price, or two set-ups
+            would share their cassettes.
+    """
+    options = Setup.of_options(settings)
+    if not {"agents", "models"} & marker.kwargs.keys():
+        return {"": options}
+    agents: list[tuple[str, Mapping[str, Any]]] = [options[:2]]
+    if config.getoption("miniwob_agent") is None and "agents" in marker.kwargs:
+        agents = [_agent(given, settings) for given in _several("agents", marker)]
+    models = [settings.model]
+    if config.getoption("miniwob_model") is None and "models" in marker.kwargs:
+        models = _several("models", marker)
+    setups: dict[str, Setup] = {}
+    for agent, params in agents:
+        name = Setup(agent, params, None).make_agent(settings).name
+        for model in models:
+            if not (model and isinstance(model, str)):
+                raise UsageError(
+                    f"the miniwob marker's models must be ids of models, not {model!r}"
+                    if "models" in marker.kwargs
+                    else "no model is named: give the marker models=[...], or --miniwob-model"
+                )
+            if settings.max_cost is not None:
+                check_price(model, settings.prices)
+            folder = model_folder(name, model)
+            if folder in setups:
+                raise UsageError(
+                    f"the miniwob marker names {folder} twice, and both would share their "
+                    "cassettes: give each agent a `name` of its own"
+                )
+            setups[folder] = Setup(agent, params, model)
+    return setups
+
+
+def _several(name: str, marker: pytest.Mark) -> list[Any]:
+    given = marker.kwargs[name]
+    found = list(given) if isinstance(given, list | tuple) else [given]
+    if not found:
+        raise UsageError(f"the miniwob marker's {name} are empty: name one at least")
+    return found
+
+
+def _agent(given: Any, settings: Settings) -> tuple[str, Mapping[str, Any]]:
+    """Return an agent of a marker and its parameters, by default those of the options."""
+    match given:
+        case str():
+            return given, settings.agent_params
+        case (str() as name, dict() as params):
+            return name, params
+    raise UsageError(
+        f"the miniwob marker's agents must be names or module:Class, or pairs of such a name and a "
+        f"dict of parameters, not {given!r}"
+    )

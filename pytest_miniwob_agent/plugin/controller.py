@@ -133,10 +133,12 @@ class Controller:
         self._problems: dict[str, list[str]] = defaultdict(list)
         config = session.config
         self._pending = PendingCalls(state) if settings.record == "defer" else None
+        self._agents = RunFinished(state)
         has_results = settings.results or settings.baseline
         self._results = ResultsFile(config, state) if has_results else None
-        report = settings.report and ReportPages(config, state, settings.report, self._results)
-        steps = (self._pending, RunFinished(state), self._results, report)
+        folder = settings.report
+        self._report = ReportPages(config, state, folder, self._results) if folder else None
+        steps = (self._pending, self._agents, self._results, self._report)
         self._steps: list[Step] = [step for step in steps if step]
         for step in self._steps:
             step.begin()
@@ -257,9 +259,8 @@ class Controller:
             terminal.section("MiniWoB++ cassettes")
             for remark in sorted(map(sanitize_line, self._remarks)):
                 terminal.line(remark, yellow=True)
-        for step in self._steps:
-            if step.title != Step.title:
-                self._show_step(terminal, step)
+        for step in filter(None, (self._results, self._report)):
+            self._show_step(terminal, step)
         if self._state.untraced:
             terminal.line(self._state.untraced, yellow=True)
 
@@ -287,9 +288,7 @@ class Controller:
                 pending=display_path(settings.pending),
                 kept=kept,
             )
-        for step in self._steps:
-            if step.title == Step.title:
-                step.show(terminal)
+        self._agents.show(terminal)
         for text in self._problems[Step.title]:
             terminal.line(sanitize_lines(text), red=True)
 

@@ -1,4 +1,4 @@
-"""Results: the baseline of items, the shard, and the result of an item."""
+"""Results: the baseline that items are compared with, and the shard that a run is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ import pytest
 
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
-from pytest_miniwob_agent.core.files import (
-    same_file,
-    shown_from_here,
-)
+from pytest_miniwob_agent.core.files import same_file, shown_from_here
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.plugin.reading import project_folder
@@ -127,7 +124,6 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
     settings, selection = state.settings, state.selection
     if settings.shard is None:
         return None
-
     items = sorted(case.id for case in selection.cases)
     prompts = sorted(settings.prompts.glob("*.txt")) if settings.prompts else []
     return Shard(

@@ -161,11 +161,9 @@ class ResultsFile(Step):
 
     def finish(self, run: Run) -> None:
         """Write and judge; an item that ran twice with different results is an error."""
-        outcomes = run.outcomes
-        if not (self._state.selection.to_run or run.empty_shard):
+        state, outcomes = self._state, run.outcomes
+        if not (state.selection.to_run or run.empty_shard):
             return
-
-        state = self._state
         self._partial = self._reasons_for_partial(outcomes)
         shard = shard_of(self._config, state)
         found = one_per_case(outcome.result for outcome in outcomes)

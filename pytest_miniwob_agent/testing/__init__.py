@@ -6,10 +6,6 @@
 """
 
 from pytest_miniwob_agent.testing.contract import agent_contract
-from pytest_miniwob_agent.testing.fakes import (
-    FakePage,
-    ScriptedLLM,
-    VisibleFakePage,
-)
+from pytest_miniwob_agent.testing.fakes import FakePage, ScriptedLLM, VisibleFakePage
 
 __all__ = ["FakePage", "ScriptedLLM", "VisibleFakePage", "agent_contract"]
