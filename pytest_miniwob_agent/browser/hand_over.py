@@ -130,6 +130,8 @@ class HandedPage:
         self._allowed = allowed
         self._clock = ThreadPoolExecutor(1)  # for what lets time pass on the page
         self._connections: list[Connection] = []
+        self._workers: list[threading.Thread] = []  # one of each connection
+        self._taken_back = False
         self._stopping: set[str] = set()  # what has stopped the page, for `HELD` or longer
         self._calls = 0  # of the model that are under way
         self._acted = self._touched = False  # since the page was read: input, or any script
@@ -181,10 +183,13 @@ class HandedPage:
     def close(self) -> None:
         """Take the page back from the program, whatever that does; raise the error of the page."""
         self._catch_up()
+        self._taken_back = True
         for connection in self._connections:
             connection.close()
         self._server.shutdown()
-        self._clock.submit(int).result()  # after what is under way
+        for worker in self._workers:
+            worker.join()  # it would let time pass on the next page
+        self._clock.shutdown()  # after what is under way
         if scripts := sum(connection.scripts for connection in self._connections):
             self._tell(Driven(remark=f"{SCRIPTS_RUN}: {scripts}"))
         if self._error is not None:
@@ -296,7 +301,9 @@ class HandedPage:
         inbox: SimpleQueue[Message | None] = SimpleQueue()
         self._connections.append(connection)
         self._answered()
-        threading.Thread(target=self._work, args=(connection, inbox), daemon=True).start()
+        worker = threading.Thread(target=self._work, args=(connection, inbox), daemon=True)
+        self._workers.append(worker)
+        worker.start()
         with suppress(ConnectionClosed, OSError):
             for text in client:
                 if command := self._parsed(connection, text):
@@ -310,7 +317,7 @@ class HandedPage:
     def _work(self, connection: Connection, inbox: SimpleQueue[Message | None]) -> None:
         """Carry out the commands of a connection one after the other, and let time pass."""
         with suppress(ConnectionClosed, OSError):
-            while True:
+            while not self._taken_back:
                 promise = connection.promise
                 pause = POLL if self._calls else 0
                 try:

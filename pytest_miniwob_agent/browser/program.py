@@ -10,6 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from queue import SimpleQueue
+from socket import SHUT_RDWR
+from threading import Thread
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed
@@ -30,6 +33,9 @@ ANSWERS = (
     "Fetch.failRequest", "Fetch.fulfillRequest", "Page.handleJavaScriptDialog",
 )  # fmt: skip
 """Commands that the page itself may wait for: a request or a dialog has stopped it."""
+
+UNREAD = 0.2
+"""Real seconds that a program has to read what is left for it, once the page is taken back."""
 
 AWAITING = "Runtime.awaitPromise"
 """The command that waits for a promise of before; others do with `awaitPromise`."""
@@ -123,6 +129,9 @@ class Connection(Client):
         self._workers: set[str] = set()  # sessions with workers of the page
         self.held: set[str] = set()
         """What the page waits for, and the program has not answered: requests, and a dialog."""
+        self._outbox: SimpleQueue[str | None] = SimpleQueue()  # for the program, None is its end
+        self._sender = Thread(target=self._deliver, daemon=True)
+        self._sender.start()
         super().__init__(browser)
 
     def is_urgent(self, command: Message) -> bool:
@@ -159,12 +168,14 @@ class Connection(Client):
         answer: Message = {key: command[key] for key in ("id", "sessionId") if key in command}
         answer |= {"error": {"code": -32000, "message": error}} if error else {"result": result}
         self._answered()
-        self._to_program(json.dumps(answer))
+        self._outbox.put(json.dumps(answer))
 
-    def _to_program(self, text: str) -> None:
-        """Send a message to the program, unless it is gone; the browser is read to its end."""
-        with suppress(ConnectionClosed):
-            self._client.send(text)
+    def _deliver(self) -> None:
+        """Send messages to the program, which may be slow to read, or gone."""
+        with suppress(ConnectionClosed, OSError):
+            while (text := self._outbox.get()) is not None:
+                self._client.send(text)
+        self._client.close()
 
     def evaluate(self, promise: Promise, expression: str) -> Message:
         """Evaluate an expression after the program's; empty if its promise is fulfilled before."""
@@ -218,12 +229,15 @@ class Connection(Client):
     def close(self) -> None:
         """Close both connections, in any state; the browser then forgets what the program set."""
         super().close()
-        self._client.close()
+        self._sender.join(UNREAD)
+        if self._sender.is_alive():
+            with suppress(OSError):
+                self._client.socket.shutdown(SHUT_RDWR)
 
     def _lose(self, why: str) -> None:
         self.held.clear()
         super()._lose(why)
-        self._client.close()
+        self._outbox.put(None)
 
     def _take(self, text: str) -> None:
         """Pass on what the browser sends."""
@@ -232,7 +246,7 @@ class Connection(Client):
         if "id" in message:
             self._pass_on(message, text)
         elif self._take_notice(message):
-            self._to_program(text)
+            self._outbox.put(text)
 
     def _pass_on(self, message: Message, text: str) -> None:
         """Pass on an answer to a command of the program."""
@@ -246,7 +260,7 @@ class Connection(Client):
                 found = [one for one in result["internalProperties"] if one["name"] != SCOPES]
                 result["internalProperties"] = found
                 text = json.dumps(message, separators=(",", ":"))
-            self._to_program(text.replace(f'"id":{message["id"]}', f'"id":{sent.id}', 1))
+            self._outbox.put(text.replace(f'"id":{message["id"]}', f'"id":{sent.id}', 1))
 
     def _take_notice(self, message: Message) -> bool:
         """Take notice of an event; False if it is not for the program."""

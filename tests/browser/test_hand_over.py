@@ -2,7 +2,7 @@
 
 import json
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 
 import pytest
 from driving import Driving, Program, Refused
@@ -784,14 +784,35 @@ def test_two_connections_share_the_page_and_one_may_be_cut(drive):
     assert len(actions(drive(work))) == 1
 
 
-def test_a_program_that_never_reads_costs_its_item_alone(drive):
-    def work(program, page, llm):
-        program.call("Runtime.enable")
-        for _ in range(50):
-            program.send("Runtime.evaluate", expression="'x'.repeat(1e6)")
+class Silent:
+    """An agent whose program sends commands, reads no answer, and leaves or stays."""
 
-    drive(work)
-    assert len(actions(drive(lambda program, page, llm: program.click("#query")))) == 1
+    name = "silent"
+
+    def __init__(self, stays):
+        self.stays = stays
+
+    def solve(self, env, llm, note):
+        env.reset()
+        with ExitStack() as left, env.hand_over() as page:
+            program = Program(page.cdp_url)
+            left.callback(program.socket.socket.close)
+            program.run("window.answers = 0")
+            for _ in range(50):
+                program.send("Runtime.evaluate", expression="answers++, 'x'.repeat(1e6)")
+            if self.stays:
+                watcher = Program(page.cdp_url)
+                while watcher.run("answers") < 50:
+                    pass
+            else:
+                left.close()
+
+
+@pytest.mark.parametrize("stays", [True, False])
+def test_a_program_that_never_reads_costs_its_item_alone(drive, stays):
+    for _ in range(1 if stays else 5):
+        drive(Silent(stays))
+        assert len(actions(drive(lambda program, page, llm: program.click("#query")))) == 1
 
 
 def test_own_pages_of_several_documents_may_be_walked_through(drive, own_page):
