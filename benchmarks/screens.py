@@ -24,7 +24,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from pytest_miniwob_agent.browser.local import find_browser
-from pytest_miniwob_agent.browser.miniwob_page import open_page
+from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import SCREENS

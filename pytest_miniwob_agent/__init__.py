@@ -14,6 +14,7 @@ from pytest_miniwob_agent.core.actions import (
     MODIFIERS,
     Accept,
     Action,
+    Answer,
     ByProgram,
     Choose,
     Click,
@@ -40,6 +41,7 @@ from pytest_miniwob_agent.core.actions import (
     Upload,
     Wait,
 )
+from pytest_miniwob_agent.core.app import AppTask, AppTrial
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, ToolCall, Usage
 from pytest_miniwob_agent.core.data import ADDRESS, DATE, ID, PATH, VERSION, Mask, masked
@@ -118,7 +120,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADDRESS", "DATE", "ID", "KEYS", "LLM", "MODIFIERS", "PATH", "VERSION", "Accept", "Acted",
-    "Action", "ActionCounter", "Agent", "BadCall", "BrowserError", "BrowserLost", "BudgetReached",
+    "Action", "ActionCounter", "Agent", "Answer", "AppTask", "AppTrial", "BadCall", "BrowserError",
+    "BrowserLost", "BudgetReached",
     "ByProgram", "CallLimit", "Called", "Case", "CassetteError", "Cause", "Change", "ChatModel",
     "Choose", "Click", "ClickAt", "Command", "Completion", "Copy", "Dialog", "DialogAction",
     "Dismiss", "DoubleClick", "Drag", "DragFrom", "Drift", "DriftDetails", "Drivable", "Earlier",

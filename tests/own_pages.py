@@ -2,7 +2,7 @@
 
 from textwrap import dedent
 
-from pytest_miniwob_agent.browser.miniwob_page import open_page
+from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import Catalogue

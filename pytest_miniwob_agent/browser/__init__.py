@@ -1,7 +1,8 @@
 """Chromium, a task's page in it, native input, and certification.
 
 - `certification`: whether pages are deterministic
-- `miniwob_page`: a task's page as a `Page`, of MiniWoB++ or your own
+- `miniwob_page`: a task's page as a `Page`; `own_page`: one of your own, or of an app
+- `gate`: answers the requests of an app's pages; `live_app`: asks the running app
 - `hand_over`: the page for a program that drives the browser itself
 - `program`: the program's connection, and the commands that it may send
 - `input`: an action as native input

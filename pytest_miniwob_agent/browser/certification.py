@@ -12,7 +12,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
-from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage, OwnPage
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
+from pytest_miniwob_agent.browser.own_page import OwnPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.server import UNANSWERED
 from pytest_miniwob_agent.core import actions

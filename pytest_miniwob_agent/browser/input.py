@@ -8,7 +8,7 @@ from copy import copy
 from itertools import pairwise
 from typing import Any
 
-from pytest_miniwob_agent.browser.process import VIEWPORT, Browser, Step
+from pytest_miniwob_agent.browser.process import Browser, Step
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.text import sanitize_line
@@ -308,7 +308,7 @@ class NativeInput:
         else:
             [start] = self._aim("aim", [[drag.element, drag.at]])
             end = [round(at + by) for at, by in zip(start, drag.end or (0, 0), strict=True)]
-        width, height = VIEWPORT
+        width, height = self._browser.viewport
         _require(
             0 <= end[0] < width and 0 <= end[1] < height,
             f"the drag would end outside the page's {width} x {height} pixels: it begins at "
@@ -334,7 +334,7 @@ class NativeInput:
 
     def _inside(self, point: actions.Point) -> list[int]:
         """The whole pixel of a point of the page."""
-        width, height = VIEWPORT
+        width, height = self._browser.viewport
         x, y = point
         _require(
             0 <= x < width and 0 <= y < height,

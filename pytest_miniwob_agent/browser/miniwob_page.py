@@ -9,21 +9,20 @@ from __future__ import annotations
 import base64
 import contextlib
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
-from selenium.common.exceptions import JavascriptException, WebDriverException
+from selenium.common.exceptions import WebDriverException
 from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import SETTLE_MS
-from pytest_miniwob_agent.browser.process import VIEWPORT, Browser
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.program import PAGE
-from pytest_miniwob_agent.browser.server import own_page_url, page_url
+from pytest_miniwob_agent.browser.server import page_url
 from pytest_miniwob_agent.core.actions import (
     Accept,
     Action,
@@ -37,12 +36,9 @@ from pytest_miniwob_agent.core.actions import (
     dialog_error,
 )
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import BrowserLost, PageError, ProgramError
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.errors import ProgramError
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import Driven
-from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.hand_over import HandedPage
@@ -56,18 +52,8 @@ MAX_SIDE = 1500
 ANSWER = "answer"
 """In place of a function that reads the page: answer the dialog that has stopped one."""
 
-POLL = 0.002
-"""Real seconds between two questions whether the next page is there."""
-
 LEFT = re.compile("navigated|context|detached|miniwobAgent is not defined", re.IGNORECASE)
 """Errors of the driver where a page is left while it is read."""
-
-
-def open_page(browser: Browser, case: Case, page: TaskPage) -> MiniwobPage:
-    """The page of a case: the package's, or one of your own."""
-    if page.root is None:
-        return MiniwobPage(browser, case)
-    return OwnPage(browser, case, page)
 
 
 class MiniwobPage:
@@ -245,7 +231,7 @@ class MiniwobPage:
         with self._browser.guard(f"taking a screenshot of {self._name}"):
             points = [] if action is None else self._aim(action).pointed
             view = self._browser.call("miniwobAgent.view", points, wanted)
-            width, height = VIEWPORT if whole else view["size"]
+            width, height = self._browser.viewport if whole else view["size"]
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
             taken = self._browser.devtools.call("Page.captureScreenshot", format="png", clip=clip)
             self._browser.show_pointer(points[:1])
@@ -357,94 +343,3 @@ class MiniwobPage:
         self._files = tuple(read.get("files", self._files))
         seen = Observation(read["goal"], tuple(elements), read["focus"], files=self._files)
         return Transition(seen, float(read["reward"]), read["done"], error)
-
-
-class OwnPage(MiniwobPage):
-    """A page of your own, and the pages of its folder that it leads to.
-
-    Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/trial.js).
-    """
-
-    def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
-        assert page.root is not None
-        super().__init__(browser, case)
-        self._root = page.root
-        self._url = own_page_url(page)
-        self._name = str(display_path(page.file))
-        self._said: list[str] = []
-        self._taken = 0
-        """Remarks of this trial, and the number of them that `remarks` has returned."""
-
-    def remarks(self) -> Sequence[str]:
-        """Return what the author of the pages should know since the last call, once per trial."""
-        new = self._said[self._taken :]
-        self._taken = len(self._said)
-        return new
-
-    def _load(self, driver: webdriver.Remote) -> None:
-        assert self._browser.server is not None  # as the browser runs
-        self._server = self._browser.server
-        self._server.root = self._root
-        self._server.missed.clear()
-        self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
-        self._browser.before_next_page = self._leave
-        driver.get(self._url)
-        # Nobody goes back to other tasks.
-        self._browser.devtools.call("Page.resetNavigationHistory")
-
-    def _read(self, function: str, *values: Any) -> Any:
-        """Have the page read, once no other one is about to come."""
-        while True:
-            try:
-                read = super()._read(function, *values)
-            except WebDriverException as error:
-                if not LEFT.search(str(error)):
-                    raise
-                read = {"leaving": True}
-            missed = sorted(self._server.missed)
-            self._server.missed.clear()
-            found = [*read.pop("remarks", ()), *missed]
-            self._said += [text for text in dict.fromkeys(found) if text not in self._said]
-            if "fault" in read:
-                file = self._server.own_file(read["path"])
-                where = self._name if file is None else str(display_path(file))
-                fault = sanitize_line(f"{where}: {read['fault']}")
-                raise PageError("\n".join([fault, *(f"  {text}" for text in self._said)]))
-            if not read.get("leaving"):
-                self._check_files(read.get("files", ()))
-                return read
-            if self._await_next_page():
-                function, values = "read", (False,)
-
-    def _check_files(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            if self._server.own_file(path) is None:
-                raise PageError(
-                    f"{self._name}: task.files names {path!r}, which is not a file of its folder"
-                )
-
-    def _drags_slowly(self) -> bool:
-        """True: scripts may follow the mouse by frames or timers."""
-        return True
-
-    def _leave(self) -> None:
-        """Leave neither windows nor what is handed over to the next trial or item.
-
-        A page may store something when it is left, so that happens before all is cleared.
-        """
-        self._browser.close_other_windows()
-        self._browser.call("(() => window.miniwobAgent?.forget?.())")
-        self._browser.driver.get("about:blank")
-
-    def _await_next_page(self) -> bool:
-        """Wait for the page that is about to come; True if the trial has begun on it."""
-        end = time.monotonic() + self._browser.timeout
-        while time.monotonic() < end:
-            with contextlib.suppress(JavascriptException):  # between two pages there is none
-                begun = self._browser.call("miniwobAgent.begun")
-                if begun is not None:
-                    return bool(begun)
-            if self._browser.devtools.excused():
-                end = time.monotonic() + self._browser.timeout
-            time.sleep(POLL)
-        raise BrowserLost(f"the page after {self._name} did not come")

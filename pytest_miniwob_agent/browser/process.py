@@ -84,9 +84,15 @@ SWITCHES = (
     "--window-size=800,720",
 )
 
+
+def _sized(viewport: tuple[int, int]) -> Command:
+    """Return the command that gives a window a viewport."""
+    width, height = viewport
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    return "Emulation.setDeviceMetricsOverride", size
+
+
 SETTINGS: tuple[Command, ...] = (
-    ("Emulation.setDeviceMetricsOverride",
-     {"width": VIEWPORT[0], "height": VIEWPORT[1], "deviceScaleFactor": 1, "mobile": False}),
     ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
     ("Emulation.setLocaleOverride", {"locale": "en-US"}),
     ("Browser.setDownloadBehavior", {"behavior": "deny"}),
@@ -149,6 +155,10 @@ class Browser:
         """Called once by a page of your own, before the next page is loaded."""
         self.has_fonts = False
         """True where the browser finds the fonts of all text, and no others (`fonts`)."""
+        self._options: dict[str, Any] | None = None  # of our scripts
+        self._scripts: list[str] = []  # their names in the browser
+        self.viewport = VIEWPORT
+        """Width and height of the page, in CSS pixels."""
         self.held: set[str] = set()
         """Names of the keys that are down."""
 
@@ -172,19 +182,39 @@ class Browser:
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
             self.has_fonts = devtools.evaluate(HAS_FONTS)
-            theirs, ours = page_scripts(with_fonts=not self.has_fonts)
             devtools.send(
+                _sized(VIEWPORT),
                 *SETTINGS,
                 *MOTION,
                 ("Page.enable", {}),
-                ("Page.addScriptToEvaluateOnNewDocument", {"source": theirs}),
-                ("Page.addScriptToEvaluateOnNewDocument", {"source": ours, "worldName": WORLD}),
                 ("Input.setIgnoreInputEvents", {"ignore": self._headed}),
             )
+            self.run_scripts()
         except BaseException:
             self.kill()
             raise
         return self._session
+
+    def run_scripts(self, **options: Any) -> None:
+        """Run our scripts first in every document, with the options of `page_scripts`."""
+        if options == self._options:
+            return
+        self._options = options
+        theirs, ours = page_scripts(with_fonts=not self.has_fonts, **options)
+        add = "Page.addScriptToEvaluateOnNewDocument"
+        old = [
+            ("Page.removeScriptToEvaluateOnNewDocument", {"identifier": id_})
+            for id_ in self._scripts
+        ]
+        *_, first, second = self.devtools.send(
+            *old, (add, {"source": theirs}), (add, {"source": ours, "worldName": WORLD})
+        )
+        self._scripts = [first["identifier"], second["identifier"]]
+
+    def resize(self, viewport: tuple[int, int] = VIEWPORT) -> None:
+        """Give the page another viewport, in CSS pixels."""
+        self.viewport = viewport
+        self.devtools.send(_sized(viewport))
 
     def options(self) -> webdriver.ChromeOptions:
         """Return the options that the browser is started with; starts the server of its pages."""
@@ -257,7 +287,8 @@ class Browser:
                     self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
                     self.devtools.handed = False
-                    self.devtools.send(*SETTINGS, *WATCHING, ("Browser.resetPermissions", {}))
+                    undo = [_sized(self.viewport), *SETTINGS, *WATCHING]
+                    self.devtools.send(*undo, ("Browser.resetPermissions", {}))
                     if self._headed:
                         self.ignore_input(True)
 
@@ -322,6 +353,8 @@ class Browser:
         session, self._session = self._session, None
         self._dragging = None
         self._used = False
+        self._options, self._scripts = None, []
+        self.viewport = VIEWPORT
         self.before_next_page = None
         self.held.clear()
         self._launcher.kill(orderly=orderly)

@@ -32,6 +32,7 @@ SUBJECTS = {
     "api": "the agent",
     "model": "the model or its parameters",
     "rest": "the end of the item",
+    "traffic": "the requests of the page",
 }
 """What changed, by the kind of the cause."""
 

@@ -258,6 +258,15 @@ class RecordedModel(ChatCalls):
         with self._mutex:
             self.tape.rewind()
 
+    @contextmanager
+    def replaying(self) -> Iterator[None]:
+        """Replay alone, in a block; a call that is not recorded is `NotRecorded`."""
+        mode, self.mode = self.mode, Record.NONE
+        try:
+            yield
+        finally:
+            self.mode = mode
+
     def for_replay(self) -> RecordedModel:
         """Return the same model at its episode's start, which records nothing."""
         other = copy.copy(self)

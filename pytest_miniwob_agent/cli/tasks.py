@@ -199,7 +199,7 @@ def add_open(commands: Commands) -> None:
 
 def open_task(options: Namespace) -> int:
     """Show the page until its reader leaves it."""
-    from pytest_miniwob_agent.browser.miniwob_page import open_page
+    from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
     check_display("open", "`miniwob-agent certify` needs none")
@@ -324,7 +324,7 @@ def certify_pages(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
     from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
-    from pytest_miniwob_agent.browser.miniwob_page import open_page
+    from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
     catalogue = catalogue_of(options)

@@ -1,6 +1,7 @@
 """What everything else is made of, with the standard library alone.
 
 - `case`: a task and a seed; the most trials, actions and calls.
+- `app`: a task on a running app, and what goes between the app and its page.
 - `actions`: what an agent can do; `parsing` reads them in text and in calls of tools.
 - `observations`: what an agent sees of a page, and the result of an action.
 - `chat`: messages, requests and responses of a model, and their tokens.

@@ -331,6 +331,16 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """Answer what the goal asks, or say why it can't be reached. This ends the task."""
+
+    text: Annotated[str, _TEXT, "the answer"]
+
+    def __str__(self) -> str:
+        return f'answer "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
 class ByProgram:
     """What a program did on a page that was handed over to it.
 
@@ -349,11 +359,11 @@ Action = (
     Click | Enter | Press | Hold | Release | Type
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
     | ClickAt | HoverAt | DragFrom | Wait | Follow
-    | Accept | Dismiss | Upload
+    | Accept | Dismiss | Upload | Answer
 )  # fmt: skip
 """An action. The first five are those of the reflective agent's paper; agents may opt into the
 others. `Accept` and `Dismiss` are possible while a dialog is open, and nothing else is then;
-`Upload` where the task names files."""
+`Upload` where the task names files, and `Answer` on apps."""
 
 DialogAction = Accept | Dismiss
 """An answer to a dialog."""

@@ -67,8 +67,9 @@ class CassetteError(MiniwobError):
 class Cause:
     """A reason why calls differ from the recorded ones.
 
-    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model` and `rest` (recorded calls
-    were not made); `what` names the files, messages, elements, tools, parameters or calls.
+    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, `traffic` (requests of an
+    app's page) and `rest` (recorded calls were not made); `what` names the files, messages,
+    elements, tools, parameters, requests or calls.
     """
 
     kind: str

@@ -62,7 +62,7 @@ class Observation:
 
     `focus` is the id of the field that keys go to, None where there is none. While a `dialog` is
     open nothing else can be seen: its own line is the only element. `files` are those that the task
-    names, for `Upload`.
+    names, for `Upload`. On apps, the trial can end with an answer (`answers`, for `Answer`).
     """
 
     goal: str
@@ -70,6 +70,7 @@ class Observation:
     focus: int | None = None
     dialog: Dialog | None = field(default=None, metadata={"optional": True})
     files: tuple[str, ...] = field(default=(), metadata={"optional": True})
+    answers: bool = field(default=False, metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)

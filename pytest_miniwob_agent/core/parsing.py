@@ -20,6 +20,7 @@ from pytest_miniwob_agent.core.actions import (
     KEYS,
     MODIFIERS,
     Action,
+    Answer,
     DialogAction,
     Place,
     Schema,
@@ -51,7 +52,7 @@ _QUOTES = str.maketrans("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019", '"""
 _LEAD = re.compile(
     r"(?:[\s\-*\u2022>`#]|\(?\d+\s*[.):](?=\s)|(?:step|action)\s*\d+\s*[:.)-])+", re.I
 )
-_VERBS = "click|enter|type|press|hold|release"
+_VERBS = r"click|enter|type|press|hold|release|answer(?=\s+[\"'])"
 _ALL_VERBS = (
     rf"{_VERBS}|double|hover|drag|select|scroll|choose|copy|paste"
     r"|wait(?=(?:\s+for)?\s*+[.\d])|follow(?=.{0,99}\bid\b|.{0,99}#)"  # prose begins like them
@@ -143,6 +144,8 @@ def _parse_paper(verb: str, rest: str) -> _Parsed:
             key = match[1].upper().replace("CONTROL", "CTRL")
             action = actions.Hold if verb == "hold" else actions.Release
             return (action(key), None) if key in MODIFIERS else None
+        case "answer" if match := _QUOTED.match(rest):
+            return actions.Answer(match[2]), None
     return None
 
 
@@ -239,7 +242,7 @@ _BY_NAME: Mapping[str, type[Action]] = {
     for action_type in get_args(Action)
 }
 
-_USUAL = [one for one in get_args(Action) if one not in (*get_args(DialogAction), Upload)]
+_USUAL = [one for one in get_args(Action) if one not in (*get_args(DialogAction), Upload, Answer)]
 """The actions that are possible on any page."""
 
 _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
@@ -258,7 +261,7 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
 
     Args:
         actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all but
-            `Upload` and answers to dialogs, `DialogAction` for those.
+            `Upload`, `Answer` and answers to dialogs, `DialogAction` for those.
 
     Raises:
         TypeError: one of them is not a type of action.

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_miniwob_agent.agents.registry import BUILT_IN
 from pytest_miniwob_agent.cassettes.folder import model_folder
+from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
@@ -27,8 +28,8 @@ from pytest_miniwob_agent.tasks.selectors import listed_cases, parse_seeds, sele
 MARKER = (
     "miniwob(*selectors, seeds=..., problems=..., trials=..., steps=..., repeats=..., reward=..., "
     "pages=..., agents=..., models=...): run the test on every selected MiniWoB++ task (names, "
-    "categories, suites or globs) at every seed, with each agent and model; the test asks for the "
-    "fixture miniwob_episode"
+    "categories, suites, globs or AppTasks) at every seed, with each agent and model; the test "
+    "asks for the fixture miniwob_episode"
 )
 
 KNOWN = (*BY_MARKER, "problems", "reward", "agents", "models")
@@ -142,6 +143,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     try:
         for marker in reversed(markers):
             catalogue = Catalogue(_page_folders(marker, settings, metafunc.definition.path))
+            marker = _with_apps(marker, catalogue, metafunc.definition.path)
             cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
             setups = setups_of(marker, metafunc.config, settings)
             state.selection.setups |= setups
@@ -163,6 +165,16 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     test = id_of_test(metafunc.definition)
     state.selection.offered[test] = [problem.case for problem in problems.values()]
     metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
+
+
+def _with_apps(marker: pytest.Mark, catalogue: Catalogue, test: Path) -> pytest.Mark:
+    """Add a marker's tasks on apps to a catalogue; the marker with their names."""
+    names = []
+    for one in marker.args:
+        if isinstance(one, AppTask):
+            catalogue.add(TaskPage(one.name, one.category, test, app=one))
+        names.append(one.name if isinstance(one, AppTask) else one)
+    return pytest.Mark(marker.name, tuple(names), marker.kwargs, _ispytest=True)
 
 
 def _page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Path]:
@@ -200,7 +212,9 @@ def selected_cases(
             )
     for selector in marker.args:
         if not isinstance(selector, str):
-            raise UsageError(f"the miniwob marker's selector {selector!r} is not a string")
+            raise UsageError(
+                f"the miniwob marker's selector {selector!r} is neither a string nor an AppTask"
+            )
     lists = [PROBLEM_LISTS[name] for name in marker.args if name in PROBLEM_LISTS]
     plain = [selector for selector in marker.args if selector not in PROBLEM_LISTS]
     if "seeds" in marker.kwargs and ("problems" in marker.kwargs or (lists and not plain)):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_miniwob_agent.cassettes.folder import model_folder, stem
+from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
 from pytest_miniwob_agent.core.secrets import redact
@@ -20,6 +22,7 @@ from pytest_miniwob_agent.plugin.reading import settings_of
 from pytest_miniwob_agent.plugin.state import STATE
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.live_app import LiveApp
     from pytest_miniwob_agent.browser.process import Browser
 
 
@@ -81,14 +84,70 @@ def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits
 
 @pytest.fixture
 def miniwob_page(
-    request: pytest.FixtureRequest, miniwob_browser: Browser, miniwob_case: Case
+    request: pytest.FixtureRequest,
+    miniwob_browser: Browser,
+    miniwob_case: Case,
+    miniwob_agent: Agent,
 ) -> Page:
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakePage`.
     """
-    from pytest_miniwob_agent.browser.miniwob_page import open_page
+    from pytest_miniwob_agent.browser.own_page import open_page
 
-    return open_page(miniwob_browser, miniwob_case, _run_of(request).problem.page)
+    page = _run_of(request).problem.page
+    if page.app is not None:
+        with _as_error():
+            return _open_app(request, page.app, miniwob_browser, miniwob_agent)
+    return open_page(miniwob_browser, miniwob_case, page)
+
+
+def _open_app(
+    request: pytest.FixtureRequest, task: AppTask, browser: Browser, agent: Agent
+) -> Page:
+    """Open the page of a task on an app, which is started where the item is recorded."""
+    from pytest_miniwob_agent.browser.live_app import LiveApp, address_of
+    from pytest_miniwob_agent.browser.own_page import AppPage
+    from pytest_miniwob_agent.cassettes.files import Record
+    from pytest_miniwob_agent.cassettes.recording import bypass_vcr
+    from pytest_miniwob_agent.cassettes.traffic import RecordedApp
+
+    run, settings = _run_of(request), settings_of(request.config)
+    case = run.problem.case
+
+    def start() -> tuple[Any, LiveApp]:
+        values = [_app_of(request, task, name) for name in (task.app, *task.origins)]
+        live = LiveApp(task, [address_of(task, value) for value in values], bypass_vcr)
+        request.addfinalizer(live.close)
+        return values[0], live
+
+    mode = Record(settings.record)
+    name = stem(model_folder(agent.name, run.problem.setup.model or ""), case)
+    run.app = RecordedApp(
+        task,
+        case.seed,
+        settings.cassettes,
+        name,
+        start if mode.writes else None,
+        anew=mode is Record.ALL,
+    )
+    return AppPage(browser, case, task, run.app)
+
+
+def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
+    """Return the value of an app's fixture, or its address."""
+    if "://" in name:
+        return name
+    names = request.node.fixturenames
+    if name not in names:
+        names.append(name)  # other fixtures ask whether a test has it
+    try:
+        return request.getfixturevalue(name)
+    except pytest.FixtureLookupError:
+        raise UsageError(
+            f"AppTask {task.name!r} names the app {name!r}, but there is no such fixture: write "
+            "one in conftest.py that starts the app and returns its address, or name an address "
+            "such as http://127.0.0.1:8000"
+        ) from None
 
 
 @pytest.fixture

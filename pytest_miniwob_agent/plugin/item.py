@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -52,6 +53,7 @@ from pytest_miniwob_agent.telemetry import Spans
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.recording import RecordedModel
+    from pytest_miniwob_agent.cassettes.traffic import RecordedApp
     from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 
@@ -130,6 +132,7 @@ class ItemRun:
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
         raised: what `play` raised.
         outcome: the outcome, once the episode is over or the item has failed without one.
+        app: its app, if the task is on one.
         reported: True once a report of pytest has the outcome.
     """
 
@@ -143,6 +146,7 @@ class ItemRun:
         self._state = item.config.stash[STATE]
         self._settings = self._state.settings
         self._recorded: RecordedModel | None = None
+        self.app: RecordedApp | None = None
         self._log = _Log()
         self._source: dict[str, str] = {}
 
@@ -249,14 +253,11 @@ class ItemRun:
         watcher = observe(page) if observe else Observer()
         spans = self._spans(agent.name, name)
         result: dict[str, Any] = {}
+
         try:
-            try:
-                episode = episode_of(llm, self._log, pictures, watcher, spans)
-            except BrowserLost:
-                if self._recorded is None:  # your own model can't be asked the same again
-                    raise
-                self._recorded.rewind()
-                episode = episode_of(llm, self._log, pictures, watcher, spans)
+            episode = self._play(partial(episode_of, llm, self._log, pictures, watcher, spans))
+            if self.app is not None:
+                self.app.finish()
             if self._recorded is not None:
                 self._recorded.end_episode(limits)
                 if self._recorded.live and not episode.calls:
@@ -277,6 +278,29 @@ class ItemRun:
             outcome = self._make_outcome(agent.name, name, limits, **result)
             watcher.after_item(outcome)
             spans.after_item(outcome)
+
+    def _play(self, play: Callable[[], Episode]) -> Episode:
+        """Play an episode; again in a new browser if it is lost, or with an app after its tape."""
+        __tracebackhide__ = True
+        recorded, app = self._recorded, self.app
+        try:
+            if recorded is None or app is None or not app.can_go_live:
+                return play()
+            with recorded.replaying():
+                episode = play()
+            app.end_trial()
+            return episode
+        except BrowserLost:
+            if recorded is None:  # your own model can't be asked the same again
+                raise
+        except NotRecorded:
+            if app is None or not app.can_go_live:
+                raise
+            app.go_live()
+        for one in (recorded, app):
+            if one is not None:
+                one.rewind()
+        return play()
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""

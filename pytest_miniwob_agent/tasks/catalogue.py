@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 
@@ -100,12 +101,16 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
-    """A task's page: the file that is loaded first, and the folder that a custom page can reach."""
+    """A task's page: the file that is loaded first, and the folder that a custom page can reach.
+
+    That of an `app` has the test's file.
+    """
 
     task: str
     category: str
     file: Path
     root: Path | None = None
+    app: AppTask | None = None
 
 
 class Catalogue:
@@ -128,12 +133,14 @@ class Catalogue:
     @property
     def own_tasks(self) -> list[str]:
         """The names of the tasks that are not the package's."""
-        return [task for task, page in self.pages.items() if page.root is not None]
+        return [task for task, page in self.pages.items() if page.root or page.app]
 
     def add(self, page: TaskPage) -> None:
         """Add a custom page; a name that is not valid or taken is a `UsageError`."""
         shown = display_path(page.file)
         if (known := self.pages.get(page.task)) is not None:
+            if page.app is not None and known.app is page.app:
+                return
             whose = "" if known.root is not None else " of the miniwob package"
             raise UsageError(
                 f"{shown} and {display_path(known.file)}{whose} are both called {page.task!r}, and "

@@ -22,7 +22,8 @@ from pytest_miniwob_agent import (
     UsageError,
     run_episode,
 )
-from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage, open_page
+from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
+from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
 from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pytest_miniwob_agent.browser.miniwob_page import open_page
+from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case

@@ -18,7 +18,7 @@ SCRIPTS = sorted(PACKAGE.rglob("*.js"))
 
 FUNCTION_LINES = 60
 MODULE_LINES = 450
-MODULES_IN_ALL = 117
+MODULES_IN_ALL = 122
 FILES_OF_AN_ITEM = 53
 OF_OTHERS = {"allure", "httpx2"}  # come with plugins of Allure, and with a version of openai
 

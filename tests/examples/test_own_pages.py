@@ -5,7 +5,7 @@ import re
 import pytest
 from projects import ROOT
 
-from pytest_miniwob_agent.browser.miniwob_page import open_page
+from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.core.actions import Click, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import Catalogue

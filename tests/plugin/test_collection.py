@@ -69,7 +69,7 @@ class TestMarker:
             (["click-tab"], {"seed": [1]}, r"knows no seed \(did you mean seeds\?\)"),
             (["click-tab"], {"trials": 0}, "marker's trials: 0 must be a positive integer"),
             ([], {}, "the miniwob marker selects nothing"),
-            ([3], {}, "selector 3 is not a string"),
+            ([3], {}, "selector 3 is neither a string nor"),
         ],
     )
     def test_a_wrong_argument_is_named(self, args, kwargs, message):

@@ -23,6 +23,7 @@ from pytest_miniwob_agent.agents.reflective.dialogue import (
     Trial,
     parse_id,
     parse_suggestion,
+    style_for,
 )
 from pytest_miniwob_agent.agents.registry import check_choice, variant_name
 from pytest_miniwob_agent.core.actions import Action, NoVisibleEffect
@@ -92,6 +93,7 @@ class _Solver:
 
     def run(self) -> None:
         start = self._env.reset(screen=self._agent.style.asked)
+        self._dialogue.style = style_for(self._agent.style, start)
         while True:
             trial = Trial([self._see(start, 0)])
             try:

@@ -112,6 +112,17 @@ SCREENS = {
 }
 """The values of the parameter `screen`."""
 
+_ON_APPS = replace(SCREENS["tree"], explained_by=("tree-screen", "answer"))
+
+
+def style_for(style: ScreenStyle, start: Observation) -> ScreenStyle:
+    """The style in which to show a page: apps have no compact screen, but take an answer."""
+    if not start.answers:
+        return style
+    if style.asked == "compact":
+        return _ON_APPS
+    return replace(style, explained_by=(*style.explained_by, "answer"))
+
 
 @dataclass(slots=True)
 class Trial:

@@ -19,7 +19,7 @@ from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.registry import check_choice, variant_name
-from pytest_miniwob_agent.core.actions import Action, DialogAction, Upload
+from pytest_miniwob_agent.core.actions import Action, Answer, DialogAction, Upload
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
@@ -78,7 +78,7 @@ class ToolsAgent:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
-        [self.upload] = tools_of([Upload])
+        self.upload, self.answer = tools_of([Upload, Answer])
         self.screen = check_choice("screen", screen, SCREENS)
         without = {"compact": FULL_SCREEN_TOOLS, "full": (), "tree": POINT_TOOLS}[screen]
         self.tools = {
@@ -111,9 +111,8 @@ class _Trial:
         self._env = env
         self._llm = llm
         start = env.reset(screen=agent.screen)
-        screen = self._prompts.fill(
-            "screen" if agent.screen == "compact" else f"{agent.screen}-screen"
-        )
+        shown = agent.screen if not start.answers else "tree"
+        screen = self._prompts.fill("screen" if shown == "compact" else f"{shown}-screen")
         system = self._prompts.fill("system", screen=screen)
         task = Prompt.joined([self._prompts.fill("task", goal=start.goal), *before])
         self._messages: list[dict[str, Any]] = [
@@ -151,7 +150,9 @@ class _Trial:
         """The tools that the page takes now."""
         if self._last.observation.dialog:
             return self._agent.answers
-        more = {"upload": self._agent.upload} if self._last.observation.files else {}
+        seen = self._last.observation
+        more = {"upload": self._agent.upload} if seen.files else {}
+        more |= {"answer": self._agent.answer} if seen.answers else {}
         return self._agent.tools | more
 
     def report(self, ending: Ending) -> Prompt:

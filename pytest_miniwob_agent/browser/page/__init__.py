@@ -9,7 +9,7 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 - the page and its trial: `trial` (its state, what goes on from page to page, and how a page
   declares its task), `judgement` (begin, judge, hand over)
 - determinism: `clock` (and random numbers), `style`, `dialogs` (and the frame of flight tasks);
-  on your own pages also `motion`, `requests` and `work`
+  on your own pages also `motion`, `requests` and `work`, on those of apps also `network`
 - a page that is handed over to a program: `witness`
 - `served`: the functions that the other world calls
 
@@ -55,6 +55,9 @@ EPOCH_MS = 1_600_000_000_000
 FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
+BINDING = "miniwobNetwork"
+"""The function by which pages of apps call `gate`; no script of theirs sees it."""
+
 WORLD = "miniwob-agent"
 """The name of our own world."""
 
@@ -64,19 +67,21 @@ _LAST_NAME = re.compile(r"(\w+)\s*(?=[],}]|$)")
 
 
 @cache
-def page_scripts(*, with_fonts: bool = True) -> tuple[str, str]:
+def page_scripts(
+    *, with_fonts: bool = True, app: bool = False, epoch: int = EPOCH_MS
+) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
 
     They call each other by events with secret names. With fonts, every document decodes the first
     and the last one, a tenth of a fresh start, and asks the server of pages for others where it has
-    characters of theirs.
+    characters of theirs. With `app` all pages are those of an app, whose clock begins at `epoch`.
 
     Raises:
         BrowserError: as for `font_file`.
     """
     constants = {
-        "EPOCH": EPOCH_MS, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
-        "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED,
+        "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
+        "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED, "APP": app, "BINDING": BINDING,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip
     families = ", ".join(f'"{family}"' for family in FAMILIES)

@@ -32,7 +32,7 @@ const settled = async () => {
 
 const judged = () => {
   const verdict = Main.judged();
-  return { goal: goalNow(), ...verdict };
+  return { goal: goalNow(), ...verdict, ...(Constants.APP && { url: location.href }) };
 };
 
 // The document that has an element, or the first of several places in elements.
@@ -107,7 +107,7 @@ const visited = (reading) => async (...values) => {
 
 // Generate the problem and read it. Where everything is read, no time passes before that on a
 // page that moves by itself: some give their reward for what is done from the first moment on.
-const start = async (given, screen) => {
+const start = async (given, screen, goal = "") => {
   if (trial.seed !== null) throw new Error("the trial before goes on here");
   trial.full = screen !== "compact";
   trial.tree = screen === "tree";
@@ -116,6 +116,7 @@ const start = async (given, screen) => {
   await pass(SETTLE); // for scripts of the page that wait until it is loaded
   if (isLeaving()) return null; // the page leads to another one at once
   trial.seed = given;
+  trial.goal = goal;
   await begin();
   while (settingUp()) {
     await loaded();
@@ -186,6 +187,8 @@ window.miniwobAgent = {
     listenAgain();
     for (const agent of agents()) agent.listenAgain();
   },
+  // End the trial with the reward of an app's judge.
+  decide: (reward) => { trial.verdict = reward; },
   // Hand nothing over to the next page.
   forget: () => Main.forget(),
   // The visible page as HTML, and the ids in it.

@@ -82,6 +82,8 @@ const giveUp = () => tasks.forEach((name, task) => {
   task.lost?.();
   end(task);
 });
+let network = null; // waits until no request is under way
+export const askNetwork = (wait) => { network = wait; };
 const draw = () => { if (tasks.size) realFrame(draw); }; // some work begins after a frame
 export const idle = async (times = 2) => {
   do {
@@ -92,12 +94,13 @@ export const idle = async (times = 2) => {
       stopTimeout(late);
     }
     await queued(times);
+    await network?.();
   } while (tasks.size && !leaving.now);
 };
 
 // Let `duration` ms pass: run the timers that fall due, in order, each with its promises and work.
 export const pass = async (duration) => {
-  if (tasks.size) await idle();
+  if (tasks.size || network) await idle();
   const until = clock.now + duration;
   while (!leaving.now) {
     const turn = motion ? clock.now + await motion.turn() : Infinity;
@@ -164,8 +167,17 @@ const next = () => {
   state = (state * 48271) % 2147483647;
   return state / 2147483647;
 };
-window.Math.random = outer?.random ?? next;
+// Apps have a generator that mixes: SplitMix32, two numbers for the 53 bits of one.
+const mix = () => {
+  state = (state + 0x9e3779b9) | 0;
+  let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+  return (mixed ^ (mixed >>> 15)) >>> 0;
+};
+const mixed = () => ((mix() >>> 5) * 2 ** 26 + (mix() >>> 6)) / 2 ** 53;
+window.Math.random = outer?.random ?? (Constants.APP ? mixed : next);
 export const seedRandom = (seed) => {
+  if (Constants.APP) return void (state = seed);
   state = 1 + (Math.imul(seed + 1, 2654435761) >>> 0) % 2147483646;
   for (let count = 0; count < 3; count++) next();
 };

@@ -8,7 +8,6 @@ import {
 import { asks, own, remark, trial } from "./trial.js";
 import { add } from "./clock.js";
 
-const { OWN_HOST } = Constants;
 
 // Have a function told of each answer.
 /** @type {(message: string, answer: any) => void} */
@@ -54,7 +53,7 @@ History.prototype.go = function (by = 0) {
 History.prototype.back = function () { this.go(-1); };
 
 // The server refuses what a frame asks for before this runs in it.
-if (location.host === OWN_HOST && navigator.serviceWorker) {
+if ((Constants.APP || location.host === Constants.OWN_HOST) && navigator.serviceWorker) {
   ServiceWorkerContainer.prototype.register = (script) => {
     remark(`a service worker was refused: ${new URL(script, location.href).pathname}`);
     return Promise.reject(new DOMException("service workers are refused", "SecurityError"));

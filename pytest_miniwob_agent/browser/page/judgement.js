@@ -11,7 +11,7 @@ import {
 import { clock, nextFrame, queued, seedRandom } from "./clock.js";
 import { beginAnswers, checkRoutes, tools } from "./requests.js";
 
-const { FINE_FRAME } = Constants;
+const { APP, FINE_FRAME } = Constants;
 
 const UNDECLARED = "it declares no task: set window.task = {goal, setup(seed), reward(seed)} in a "
   + "script, or load /core/core.js and define genProblem as MiniWoB++'s pages do";
@@ -98,6 +98,7 @@ export const settingUp = () => {
 // Begin a trial, whose seed is set.
 export const begin = async () => {
   if (!own) return await beginInCore();
+  if (APP) return seedRandom(trial.seed);
   if (declared()) return await beginDeclared();
   if (!inCore()) throw new Fault(UNDECLARED);
   if (typeof genProblem !== "function") {
@@ -124,7 +125,7 @@ const rewarded = (reward, what) => {
 
 // Ask an own page whether the task is decided.
 export const judge = () => {
-  if (!own || trial.verdict !== null || trial.seed === null) return;
+  if (!own || APP || trial.verdict !== null || trial.seed === null) return;
   if (declared()) {
     if (typeof declared().reward !== "function") return; // a page that only leads to others
     trial.verdict = rewarded(asked("reward"), `task.reward(${trial.seed}) returned`) || null;

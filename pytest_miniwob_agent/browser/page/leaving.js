@@ -4,6 +4,7 @@
 import { Main, own, plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
 
+const { APP } = Constants;
 const { leave, remark, routed } = Main;
 
 // Pages that followed one another since the last reading; more than these never come to an end.
@@ -51,7 +52,7 @@ if (own) {
     } else if (event.downloadRequest !== null) {
       event.preventDefault();
       remark(`a download was refused: ${event.destination.url}`);
-    } else if (event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
+    } else if (!APP && event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
       event.preventDefault();
     } else {
       leave();
@@ -79,7 +80,7 @@ if (own) {
   });
   // Nobody is there to be asked before the page is left.
   listen("beforeunload", (event) => event.stopImmediatePropagation());
-  listen("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
+  if (!APP) listen("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
     remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
       : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
   });

@@ -159,7 +159,7 @@ const arrived = async (found, url) => {
     { url: { value: url }, redirected: { value: redirected } });
 };
 
-if (own || outer) {
+if ((own || outer) && !Constants.APP) {
   // Have a request answered after those before it, but for answers that timers have to pass for.
   const inTurn = (reply) => {
     line.count++;
@@ -261,6 +261,15 @@ const files = () => Documents.querySelector(document, "script[type=module]")
 // Wait until an own page has got what it asked for, and has drawn.
 export const quiet = async () => {
   let known;
+  if (Constants.APP) {
+    do {
+      await idle();
+      known = line.count;
+      await nextFrame(); // observers of the layout ask for more
+      await idle();
+    } while (line.count > known && !leaving.now);
+    return;
+  }
   do {
     known = files();
     await idle();

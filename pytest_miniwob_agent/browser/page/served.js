@@ -12,6 +12,7 @@ import {
 import { began, clock, nextFrame, pass, queued, rest, restless } from "./clock.js";
 import { dress, trees } from "./motion.js";
 import { answerRequest, begun, line, quiet, routed, waits } from "./requests.js";
+import { stay, told } from "./network.js";
 import "./work.js";
 import "./dialogs.js";
 import { begin, goOn, handOver, isOver, judged, settingUp, words } from "./judgement.js";
@@ -98,6 +99,8 @@ Object.defineProperty(window, "miniwobAgent", {
       ? { answerRequest, asks, began, begun, clock, line, random: window.Math.random, remark, routed,
         trees, waits }
       : null,
+    stay,
+    told,
     watch: (left, state, secret) => secret === KEY && watch(left, state),
     traverse,
     // Let time pass while a program that the page is handed over to waits for it.

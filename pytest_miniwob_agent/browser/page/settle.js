@@ -56,6 +56,7 @@ export const loaded = async () => {
 // Load images that appear only by a rule such as :hover. Otherwise the element would have no size
 // while its image loads, and the click would go through it.
 export const preload = () => {
+  if (Constants.APP) return; // pictures that may never show; an app may not even have them
   for (const sheet of document.styleSheets) {
     if (sheet.href && !own) continue; // jquery-ui's, with backgrounds only
     if (sheet.href && new URL(sheet.href).origin !== location.origin) continue; // was not loaded

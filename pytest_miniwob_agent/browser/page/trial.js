@@ -7,10 +7,16 @@ import {
 } from "./saved.js";
 import { listen } from "./listeners.js";
 
-const { KEY, OWN_HOST } = Constants;
+const { APP, BINDING, KEY, OWN_HOST } = Constants;
 
-// True for a page of your own.
-export const own = window === top && location.host === OWN_HOST;
+// True for a page of your own, or of an app.
+export const own = window === top
+  && (APP ? Boolean(Patterns.exec(/^https?:$/, location.protocol)) : location.host === OWN_HOST);
+
+// Tell Python of an app's page something (gate.py).
+const binding = /** @type {any} */ (window[BINDING]);
+delete window[BINDING]; // no script of the page is to find it
+export const post = (what) => binding?.(JSON.stringify(what));
 
 // What the page around this one shares with it, where this is in a frame of your own page.
 const shared = () => {
@@ -22,15 +28,22 @@ const shared = () => {
 };
 export const outer = shared();
 
-// What the page before in this trial has handed over; null on the first page of a trial.
+// What the page before in this trial has handed over; null on the first page of a trial. The pages of
+// an app, which may be of several origins, get it by a header.
 const HANDED = "miniwob-agent";
-const handed = own ? JSON.parse(sessionStorage.getItem(HANDED)) : null;
-if (own) sessionStorage.removeItem(HANDED);
+const carried = () => {
+  const [{ serverTiming }] = /** @type {PerformanceNavigationTiming[]} */ (
+    window.performance.getEntriesByType("navigation"));
+  const found = serverTiming.find(({ name }) => name === HANDED);
+  return found ? decodeURIComponent(found.description) : null;
+};
+const handed = own ? JSON.parse(APP ? carried() : sessionStorage.getItem(HANDED)) : null;
+if (own && !APP) sessionStorage.removeItem(HANDED);
 
 // The first page of a trial starts with nothing that an earlier one has stored. Python clears the
 // rest, such as cookies and databases, before it loads a page; only a script can clear the storage of
 // a session.
-if (window === top && location.protocol === "http:" && !handed) {
+if (window === top && (own || location.protocol === "http:") && !handed) {
   localStorage.clear();
   sessionStorage.clear();
   window.name = "";
@@ -56,9 +69,10 @@ const bare = (value) => {
 export const handOn = () => {
   const values = { __proto__: null };
   Arrays.forEach(going, ({ name, now }) => { values[name] = bare(now()); });
-  Stores.setItem(sessionStorage, HANDED, JSON.stringify(values));
+  if (APP) post({ handed: values });
+  else Stores.setItem(sessionStorage, HANDED, JSON.stringify(values));
 };
-export const takeBack = () => Stores.removeItem(sessionStorage, HANDED);
+export const takeBack = () => void (APP || Stores.removeItem(sessionStorage, HANDED));
 
 export const trial = {
   seed: null, // until the trial has begun
@@ -111,7 +125,7 @@ export class Fault extends Error {}
 
 // The task that an own page declares, in whatever way its script does; null if it does not.
 export const declared = () => {
-  if (!own) return null;
+  if (!own || APP) return null;
   let found = null;
   try {
     found = task;
@@ -131,4 +145,4 @@ export const files = () => {
 };
 
 // True if core.js runs the page's episode.
-export const inCore = () => !own || (!declared() && typeof window.core?.endEpisode === "function");
+export const inCore = () => !own || (!APP && !declared() && typeof window.core?.endEpisode === "function");

@@ -49,8 +49,9 @@ export const plain = (element) => !(element instanceof HTMLFormElement) ? elemen
   },
 });
 
-// True for a page of your own; what the page around this one shares with it, in a frame of such a page.
-export const own = window === top && location.host === Constants.OWN_HOST;
+// True for a page of your own, or of an app; what the page around this one shares with it, in a frame of such a page.
+export const own = window === top
+  && (Constants.APP ? /^https?:$/.test(location.protocol) : location.host === Constants.OWN_HOST);
 const shared = () => {
   try {
     return window === top ? null : parent.miniwobAgent?.inside ?? null;

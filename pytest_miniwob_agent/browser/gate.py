@@ -1,0 +1,300 @@
+"""All requests of an app's pages, answered here: nothing of them goes to the network.
+
+Requests are paused by CDP's Fetch domain, and fulfilled in the order in which the page made them,
+live and replayed alike. Scripts and answers to scripts come one at a time, each once the one before
+has arrived. The page's clock waits until nothing is under way (page/network.js).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from http.client import responses
+from urllib.parse import quote, unquote, urlsplit
+
+from selenium.common.exceptions import WebDriverException
+
+from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
+from pytest_miniwob_agent.browser.page import BINDING
+from pytest_miniwob_agent.core.app import PageRequest, PageResponse
+from pytest_miniwob_agent.core.errors import MiniwobError
+
+ORDERED = frozenset(("Script", "XHR", "Fetch", "EventSource"))
+"""Kinds of answers that run scripts as they arrive: the next answer waits for that."""
+
+COUNTED = frozenset(("Document", *ORDERED))
+"""Kinds of requests that the page's clock waits for: no icon, for which a browser asks any time."""
+
+ARRIVAL = 1.0
+"""Real seconds that an answer may take from here to the page."""
+
+ANNOUNCED = 0.2
+"""Real seconds to wait for the event that tells the order of a request which is paused already."""
+
+SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
+"""Media types that a window shows; it downloads anything else."""
+
+EMPTY = (204, 205)
+"""Statuses of answers after which the page stays."""
+
+GATE: tuple[Command, ...] = (
+    ("Runtime.enable", {}),
+    ("Runtime.addBinding", {"name": BINDING}),
+    ("Network.enable", {"maxPostDataSize": 0}),
+    ("Network.setCacheDisabled", {"cacheDisabled": True}),
+    ("Network.setBypassServiceWorker", {"bypass": True}),
+    ("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]}),
+)  # fmt: skip
+
+OPEN: tuple[Command, ...] = (
+    ("Fetch.disable", {}),
+    ("Network.setBypassServiceWorker", {"bypass": False}),
+    ("Network.setCacheDisabled", {"cacheDisabled": False}),
+    ("Network.disable", {}),
+    ("Runtime.removeBinding", {"name": BINDING}),
+    ("Runtime.disable", {}),
+)  # fmt: skip
+
+
+class Gate:
+    """The requests of the pages of a window, from `GATE` to `close`.
+
+    Args:
+        devtools: the window.
+        answer: answers a request of an allowed origin; None leaves it open. Called in a thread.
+        allows: True for addresses that pages may ask for.
+
+    Attributes:
+        error: the first error of `answer`.
+        remarks: what the author of the task should know.
+        downloads: the digests of downloaded files, by their names.
+    """
+
+    def __init__(
+        self,
+        devtools: DevTools,
+        answer: Callable[[PageRequest], PageResponse | None],
+        allows: Callable[[str], bool],
+    ) -> None:
+        self._devtools, self._answer, self._allows = devtools, answer, allows
+        self._changed = threading.Condition()
+        self._order: list[str] = []  # network ids of requests that are not answered, as made
+        self._paused: dict[str, Message] = {}  # by network id
+        self._open: dict[str, str] = {}  # kinds of requests without an end, by network id
+        self._arrived: set[str] = set()  # network ids of requests that have ended
+        self._questions: list[tuple[int, int]] = []  # of the page: its number and context
+        self._count = 0  # of counted requests
+        self._answering = self._closed = False
+        self._handed = ""  # what the page before hands over to the next one
+        self.error: MiniwobError | None = None
+        self.remarks: list[str] = []
+        self.downloads: dict[str, str] = {}
+        for event, handle in {
+            "Fetch.requestPaused": self._pause,
+            "Network.requestWillBeSent": self._announce,
+            "Network.loadingFinished": self._end,
+            "Network.loadingFailed": self._end,
+            "Runtime.bindingCalled": self._hear,
+        }.items():
+            devtools.on(event, handle)
+        devtools.send(*GATE)
+        self._worker = threading.Thread(target=self._work, daemon=True)
+        self._worker.start()
+
+    @property
+    def busy(self) -> bool:
+        """True while a request is being answered: the page can't answer."""
+        return self._answering
+
+    def close(self) -> None:
+        """Let go of the window, in any state."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        with suppress(WebDriverException):
+            self._devtools.send(*OPEN)
+        self._worker.join()
+
+    def remark(self, text: str) -> None:
+        """Tell the author of the task something, once."""
+        if text not in self.remarks:
+            self.remarks.append(text)
+
+    # Events, in the thread that reads what the browser sends.
+
+    def _announce(self, event: Message) -> None:
+        id_, kind = event["requestId"], event.get("type", "Other")
+        if not event["request"]["url"].startswith("http"):
+            return
+        with self._changed:
+            self._arrived.discard(id_)
+            if id_ not in self._order:
+                self._order.append(id_)
+            self._count += kind in COUNTED
+            self._open[id_] = kind
+            self._changed.notify_all()
+
+    def _pause(self, event: Message) -> None:
+        id_ = event.get("networkId") or event["requestId"]
+        with self._changed:
+            self._paused[id_] = event
+            self._changed.notify_all()
+
+    def _end(self, event: Message) -> None:
+        self._finish(event["requestId"])
+
+    def _finish(self, id_: str) -> None:
+        with self._changed:
+            self._open.pop(id_, None)
+            self._arrived.add(id_)
+            if id_ not in self._paused and id_ in self._order:
+                self._order.remove(id_)  # it was given up before it was paused
+            self._tell()
+            self._changed.notify_all()
+
+    def _hear(self, event: Message) -> None:
+        if event["name"] != BINDING:
+            return
+        told = json.loads(event["payload"])
+        with self._changed:
+            if "ask" in told:
+                self._questions.append((told["ask"], event["executionContextId"]))
+            elif "download" in told:
+                self.downloads |= [told["download"]]
+            elif told.get("handed"):
+                self._handed = json.dumps(told["handed"])
+            self._tell()
+
+    @property
+    def _quiet(self) -> bool:
+        waits = any(kind in COUNTED for kind in self._open.values())
+        return not (self._answering or self._paused or waits)
+
+    def _tell(self) -> None:
+        """Answer the page's questions when nothing is under way."""
+        while self._questions and self._quiet:
+            question, context = self._questions.pop(0)
+            expression = f"miniwobAgent.told({question}, {self._count})"
+            self._devtools.begin(
+                "Runtime.evaluate", {"expression": expression, "contextId": context, "silent": True}
+            )
+
+    # Answers, in a thread of their own.
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._next() or self._closed or self._paused)
+                if not self._closed and not self._next():
+                    self._changed.wait_for(lambda: self._next() or self._closed, ANNOUNCED)
+                if self._closed:
+                    return
+                id_ = self._next() or next(iter(self._paused))
+                paused = self._paused.pop(id_)
+                if id_ in self._order:
+                    self._order.remove(id_)
+                self._answering = True
+            try:
+                self._handle(paused, paused.get("networkId", ""))
+            except WebDriverException:
+                pass  # the page has gone, or the browser
+            finally:
+                with self._changed:
+                    self._answering = False
+                    self._tell()
+
+    def _next(self) -> str:
+        """The first request that was made, if it is paused; empty if not, or if there is none."""
+        first = next((id_ for id_ in self._order if id_ in self._open), "")
+        return first if first in self._paused else ""
+
+    def _handle(self, paused: Message, network: str) -> None:
+        request, kind = paused["request"], paused["resourceType"]
+        asked = PageRequest(
+            kind,
+            request["method"],
+            request["url"] + request.get("urlFragment", ""),
+            request["headers"],
+            b"".join(
+                base64.b64decode(e.get("bytes", "")) for e in request.get("postDataEntries", ())
+            ),
+        )
+        main = kind == "Document" and paused["frameId"] == self._devtools.window
+        if not self._allows(asked.url):
+            self.remark(
+                f"a request was refused, as it leads out of the app: {asked.method} {asked.url}; "
+                "AppTask(origins=[...]) allows further ones"
+            )
+            return self._stay(paused, network) if main else self._fail(paused, network, "Failed")
+        try:
+            answer = self._answer(asked)
+        except MiniwobError as error:
+            self.error = self.error or error
+            return self._fail(paused, network, "Failed")
+        if answer is None:
+            self.remark(f"nothing has answered {asked.method} {asked.url}")
+            with self._changed:
+                self._open.pop(network, None)  # it is not waited for
+            return None
+        disposition = answer.header("content-disposition")
+        downloads = "attachment" in disposition or not SHOWN.search(answer.header("content-type"))
+        if main and (answer.status in EMPTY or (downloads and answer.status < 300)):
+            if answer.status not in EMPTY:
+                digest = hashlib.sha256(answer.body).hexdigest()
+                self.downloads[_file_name(asked.url, disposition)] = digest
+            return self._stay(paused, network)
+        if main and self._handed:
+            timing = f'miniwob-agent;desc="{quote(self._handed, safe="")}"'
+            answer = replace(answer, headers=[*answer.headers, ("Server-Timing", timing)])
+        return self._fulfil(paused, network, answer)
+
+    def _fulfil(self, paused: Message, network: str, answer: PageResponse) -> None:
+        with self._changed:
+            self._arrived.discard(network)
+        try:
+            self._devtools.call(
+                "Fetch.fulfillRequest",
+                requestId=paused["requestId"],
+                responseCode=answer.status,
+                # Without a phrase, a status that Chromium knows none for leaves the request open.
+                responsePhrase=responses.get(answer.status, "Unnamed"),
+                responseHeaders=[{"name": name, "value": value} for name, value in answer.headers],
+                body=base64.b64encode(answer.body).decode(),
+            )
+        except WebDriverException:
+            self._finish(network)
+            raise
+        kind = paused["resourceType"]
+        if kind == "Other":  # a worker's script or a prefetch, whose end is told to nobody
+            self._finish(network)
+        elif network and kind in ORDERED and not 300 <= answer.status < 400:
+            with self._changed:
+                if not self._changed.wait_for(
+                    lambda: network in self._arrived or self._closed, ARRIVAL
+                ):
+                    self._finish(network)
+
+    def _stay(self, paused: Message, network: str) -> None:
+        """Have the page stay, which another one was to follow."""
+        self._fail(paused, network, "Aborted")
+        self._devtools.call("Runtime.evaluate", expression="miniwobAgent.stay()")
+
+    def _fail(self, paused: Message, network: str, reason: str) -> None:
+        try:
+            self._devtools.call(
+                "Fetch.failRequest", requestId=paused["requestId"], errorReason=reason
+            )
+        finally:
+            self._finish(network)
+
+
+def _file_name(url: str, disposition: str) -> str:
+    """Return the name of a download, as its header or its address gives it."""
+    found = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", disposition)
+    return unquote(found[1] if found else urlsplit(url).path.rpartition("/")[2]) or "download"

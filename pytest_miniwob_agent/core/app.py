@@ -1,0 +1,216 @@
+"""A task on a running web app, and what goes between the browser and the app."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from typing import Any, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.observations import Observation
+
+CATEGORY = "apps"
+"""The category of tasks on apps, if they name no other."""
+
+PASSIVE = frozenset(
+    ("Image", "Stylesheet", "Script", "Font", "Media", "Manifest", "Prefetch", "TextTrack", "Other")
+)
+"""Kinds of GET requests whose number is the browser's business: they may repeat or be missing."""
+
+_BOUNDARY = re.compile(rb"\A--(-+WebKitFormBoundary\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """A request of the browser; `kind` is CDP's resource type, such as `Document`."""
+
+    kind: str
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def sent(self) -> bytes:
+        """The body as it is compared: Chromium draws the boundary of a form at random."""
+        found = _BOUNDARY.match(self.body)
+        return self.body.replace(found[1], b"boundary") if found else self.body
+
+    @property
+    def strict(self) -> bool:
+        """True if a replay must make it as often as the recording."""
+        return self.method != "GET" or self.kind not in PASSIVE
+
+    def __str__(self) -> str:
+        return f"{self.method} {urlsplit(self.url)._replace(scheme='', netloc='').geturl()}"
+
+    @property
+    def fields(self) -> Any:
+        """What was sent: JSON, the fields of a form, or a text; None where that is nothing."""
+        content = next((v for k, v in self.headers.items() if k.lower() == "content-type"), "")
+        if not self.body:
+            return None
+        if "multipart/form-data" in content:
+            whole = f"Content-Type: {content}\r\n\r\n".encode() + self.body
+            form: Any = message_from_bytes(whole)
+            found = {}
+            for part in form.get_payload():
+                name = part.get_param("name", header="content-disposition")
+                found[name] = part.get_payload(decode=True).decode("utf-8", "replace")
+            return found
+        text = self.body.decode("utf-8", "replace")
+        if "urlencoded" in content:
+            return dict(parse_qsl(text, keep_blank_values=True))
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
+
+
+@dataclass(frozen=True, slots=True)
+class PageResponse:
+    """An answer as the browser gets it, whether it is recorded or replayed."""
+
+    status: int
+    headers: Sequence[tuple[str, str]] = ()
+    body: bytes = b""
+
+    def header(self, name: str) -> str:
+        """Return the value of a header, by its lower-case name; empty if it is missing."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
+
+
+@dataclass(frozen=True, slots=True)
+class AppTrial:
+    """A trial on an app, for `reward` and `solved_when`.
+
+    `url` is the page's address, `answer` what the agent gave as its answer (`env.answer`), None
+    before. `downloads` are the digests (SHA-256, hexadecimal) of the files that were downloaded, by
+    their names.
+    """
+
+    seed: int
+    url: str
+    observation: Observation
+    answer: str | None = None
+    downloads: Mapping[str, str] = field(default_factory=dict)
+    requests: Sequence[PageRequest] = ()
+
+    def asked(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> bool:
+        """True if the trial has made a request of this method and path, with these fields.
+
+        `fields` are some of those that it sent, as JSON or as a form; others don't matter.
+        """
+        return any(
+            one.method == method
+            and urlsplit(one.url).path == path
+            and (fields is None or _covers(one.fields, fields))
+            for one in self.requests
+        )
+
+
+def _covers(value: Any, wanted: Any) -> bool:
+    """True if a value has all that is wanted of it; other fields don't matter."""
+    if isinstance(wanted, Mapping):
+        inner = isinstance(value, Mapping)
+        return inner and all(_covers(value.get(name), part) for name, part in wanted.items())
+    return bool(value == wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class AppTask:
+    """A task on a running web app; the `miniwob` marker takes it like the name of a task.
+
+    The app runs while the item is recorded: its traffic is kept beside the cassette of model calls.
+    A replay needs neither app nor network.
+
+    Args:
+        name: the task's name, for ids and cassettes.
+        app: a fixture that starts the app, by its name: its value is the app's address, or has it
+            as `url`, as pytest-django's and pytest-flask's `live_server`. Or an address itself.
+        goal: what the agent is asked to do: a text, or a function of the seed.
+        start: the path at which a trial begins, or a function of the seed.
+        setup: `setup(app, seed)` prepares the app at the beginning of each trial.
+        reward: `reward(app, trial)` judges the live app after each action: 0 while the task is
+            undecided, any other number from -1 to 1 ends the trial. True is 1.
+        solved_when: `solved_when(trial)` judges the page and its requests instead, in replays too:
+            True, False, or None while the task is undecided.
+        dialogs: what `confirm` (True or False) and `prompt` (a text) answer where the agent can't,
+            by their names; they are dismissed otherwise.
+        scrub: what is replaced in the texts that the app sends, as it differs at every run: texts
+            by regular expression, or a function of the text.
+        redact: regular expressions of secrets that neither page nor tape may have: the page gets a
+            stand-in, and the app the secret.
+        clock: the page's clock at the beginning of a trial, in seconds since 1970, for an app
+            whose own clock is frozen.
+        origins: further origins that the page may use, such as that of a login.
+        viewport: width and height in CSS pixels.
+        category: the task's category.
+
+    Raises:
+        UsageError: an argument can't be used.
+    """
+
+    name: str
+    app: str
+    goal: str | Callable[[int], str]
+    start: str | Callable[[int], str] = "/"
+    setup: Callable[[Any, int], object] | None = None
+    reward: Callable[[Any, AppTrial], float | bool | None] | None = None
+    solved_when: Callable[[AppTrial], bool | None] | None = None
+    dialogs: Mapping[str, bool | str] = field(default_factory=dict)
+    scrub: Mapping[str, str] | Callable[[str], str] | None = None
+    redact: Collection[str] = ()
+    clock: float | None = None
+    origins: Collection[str] = ()
+    viewport: tuple[int, int] = (1280, 720)
+    category: str = CATEGORY
+
+    def __post_init__(self) -> None:
+        if (self.reward is None) == (self.solved_when is None):
+            raise UsageError(
+                f"AppTask {self.name!r} needs one judge: reward(app, trial), which asks the live "
+                "app, or solved_when(trial), which goes by what the page shows and sends"
+            )
+
+    def goal_of(self, seed: int) -> str:
+        """Return the goal at a seed."""
+        goal = self.goal if isinstance(self.goal, str) else self.goal(seed)
+        if not isinstance(goal, str) or not goal.strip():
+            raise UsageError(f"the goal of AppTask {self.name!r} must be a text, not {goal!r}")
+        return goal
+
+    def start_of(self, seed: int) -> str:
+        """Return the path at which a trial begins."""
+        return self.start if isinstance(self.start, str) else self.start(seed)
+
+    def scrubbed(self, text: str) -> str:
+        """Return a text of the app without what differs at every run."""
+        if callable(self.scrub):
+            return self.scrub(text)
+        for pattern, replacement in (self.scrub or {}).items():
+            text = re.sub(pattern, replacement, text)
+        return text
+
+
+class App(Protocol):
+    """The app of an item: live and recorded, or its tape."""
+
+    def begin_trial(self) -> tuple[str, str, str]:
+        """Begin the next trial; its goal, its origin in the browser, and the path of its start."""
+
+    def allows(self, url: str) -> bool:
+        """True for an address that pages may ask for."""
+
+    def answer(self, request: PageRequest, step: int) -> PageResponse | None:
+        """Answer a request of the page, at a number of actions; None if nothing comes."""
+
+    def judge(self, trial: AppTrial) -> float:
+        """Return the reward; 0 while the trial is undecided."""
+
+    def end_trial(self) -> None:
+        """Check that a replayed trial has made all the requests of its recording."""

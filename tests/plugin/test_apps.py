@@ -1,0 +1,253 @@
+"""Running apps in pytest runs: recorded with their traffic, and replayed without the app."""
+
+import json
+
+import pytest
+
+APP = """
+    import json
+    import threading
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from urllib.parse import parse_qs
+
+    import pytest
+
+    NOTES = []
+    PAGE = '''<!DOCTYPE html><title>Notes</title><h1>Notes</h1><ul></ul>
+        <form method=post action=/login><label>Name <input name=user></label><button>Log in</button>
+        </form><label>Note <input id=note></label><button onclick=add()>Add</button>
+        <a href=/other>Other</a> <a href=/data.csv>Data</a> <a href=/nothing>Nothing</a>
+        <a href=http://elsewhere.example/>Out</a> <img src=/gone.png>
+        <script src=/app.js></script>'''
+    SCRIPT = '''
+        const show = async () => {
+          const notes = await (await fetch("/api/notes")).json();
+          document.querySelector("ul").innerHTML = notes.map((n) => `<li>${n}</li>`).join("");
+        };
+        const add = async () => {
+          const body = JSON.stringify({ text: note.value, key: Math.random(), at: Date.now() });
+          await fetch("/api/notes", { method: "POST", body });
+          setTimeout(show, 300);
+        };
+        show();'''
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self, body="", kind="text/html", status=200, **headers):
+            content = body.encode()
+            self.send_response(status)
+            headers |= {"Content-Type": kind, "Content-Length": str(len(content))}
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self):
+            match self.path:
+                case "/": self.answer(PAGE)
+                case "/app.js": self.answer(SCRIPT, "text/javascript")
+                case "/api/notes": self.answer(json.dumps(NOTES), "application/json")
+                case "/data.csv":
+                    named = "attachment; filename=all.csv"
+                    self.answer("a,b", "text/csv", Content_Disposition=named)
+                case "/nothing": self.answer(status=204)
+                case "/other":
+                    host, cookie = self.headers["Host"], self.headers["Cookie"]
+                    self.answer(f"<h1>{cookie}</h1><a href=http://{host}/>Back</a>")
+                case _: self.answer(status=404)
+
+        def do_POST(self):
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            if self.path == "/login":
+                user = parse_qs(sent)["user"][0]
+                home = f"http://{self.headers['Host']}/other"
+                self.answer(status=303, Location=home, Set_Cookie=f"user={user}; HttpOnly")
+            else:
+                NOTES.append(json.loads(sent)["text"])
+                self.answer("{}", "application/json", 201)
+
+        def log_message(self, *args):
+            pass
+
+    @pytest.fixture
+    def notes_app(request):
+        with open(request.config.rootpath / "starts", "a") as file:
+            file.write("started\\n")
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        server.server_close()
+"""
+
+TESTS = """
+    import pytest
+    from conftest import NOTES
+    from pytest_miniwob_agent import AppTask
+
+    def clear(app, seed):
+        NOTES.clear()
+
+    ADD = AppTask(
+        "add-note", app="notes_app", goal=lambda seed: f"Add the note milk {seed}.",
+        setup=clear,
+        reward=lambda app, trial: f"milk {trial.seed}" in NOTES,
+    )
+    LOGIN = AppTask(
+        "log-in", app="notes_app", goal="Log in as bob, and say who is logged in.", setup=clear,
+        solved_when=lambda trial: trial.answer and (
+            "bob" in trial.answer and trial.url.endswith("/other")
+            and trial.asked("POST", "/login", {"user": "bob"})
+            and not trial.asked("POST", "/login", {"user": "eve"})
+        ),
+    )
+
+    @pytest.mark.miniwob(ADD, LOGIN, seeds=[1], trials=2)
+    def test_notes(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+def plan(*actions):
+    return "\n".join(["PLAN:", *actions])
+
+
+def reply(prompt):
+    """Solve the tasks from what the prompts show."""
+    if "Add the note milk" in prompt:
+        return plan('enter "milk 1" to id=4', "click id=5")
+    if 'heading "user=bob"' in prompt:
+        return plan('answer "bob is"')
+    return plan('enter "bob" to id=2', "click id=3")
+
+
+@pytest.fixture
+def app(pytester, chat_server):
+    chat_server.reply = reply
+    pytester.makeconftest(APP)
+    pytester.makepyfile(TESTS)
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
+    pytester.record = lambda *args: pytester.runpytest(
+        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}", *args
+    )
+    return pytester
+
+
+def files_of(project):
+    return {
+        path: path.read_bytes() for path in project.path.glob("cassettes/**/*") if path.is_file()
+    }
+
+
+def starts_of(project):
+    return len(project.path.joinpath("starts").read_text().splitlines())
+
+
+def test_an_item_is_recorded_with_the_app_and_replayed_without(app, chat_server):
+    app.record("--miniwob-results=live.jsonl").assert_outcomes(passed=2)
+    before, starts, calls = files_of(app), starts_of(app), len(chat_server.requests)
+    assert starts == 2
+    result = app.runpytest("--miniwob-results=replayed.jsonl", "-n2")
+    result.assert_outcomes(passed=2)
+    assert (files_of(app), starts_of(app), len(chat_server.requests)) == (before, starts, calls)
+    live, replayed = (
+        [json.loads(line) for line in app.path.joinpath(f"{name}.jsonl").read_text().splitlines()]
+        for name in ("live", "replayed")
+    )
+    assert [row["reward"] for row in live if "reward" in row] == [
+        row["reward"] for row in replayed if "reward" in row
+    ]
+    [login] = app.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
+    assert "HttpOnly" not in login.read_text()  # no session is on the tape
+    assert "app.localhost" in login.read_text()
+    assert "127.0.0.1" not in login.read_text()
+
+
+def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(app, chat_server):
+    app.record().assert_outcomes(passed=2)
+    before, calls = files_of(app), len(chat_server.requests)
+    app.record().assert_outcomes(passed=2)
+    assert (files_of(app), starts_of(app), len(chat_server.requests)) == (before, 2, calls)
+    source = app.path.joinpath(app._name + ".py")
+    source.write_text(source.read_text().replace("say who is", "tell me who is"))
+    app.record().assert_outcomes(passed=2)
+    assert starts_of(app) == 3  # of one item alone
+    assert len(chat_server.requests) > calls
+    app.runpytest().assert_outcomes(passed=2)
+
+
+def test_other_requests_than_those_of_the_tape_are_drift(app):
+    app.record().assert_outcomes(passed=2)
+    [tape] = app.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
+    lines = [json.loads(line) for line in tape.read_text().splitlines()]
+    post = next(line for line in lines if line.get("method") == "POST")
+    post |= {"sent": "0" * 32, "shown": post["shown"].replace("milk", "cream")}
+    tape.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = app.runpytest("-k", "add-note")
+    result.stdout.fnmatch_lines(
+        [
+            "*POST /api/notes was made with another body at step 2*",
+            "*cream*",
+            "*milk*",
+            "*1 drifted*",
+        ]
+    )
+
+
+def test_a_request_that_is_not_made_any_more_is_drift(app):
+    app.record().assert_outcomes(passed=2)
+    [tape] = app.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
+    lines = tape.read_text().splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if '"status"' in line)
+    extra = json.loads(lines[place]) | {"kind": "XHR", "url": "http://app.localhost/api/extra"}
+    tape.write_text("".join([*lines[: place + 1], json.dumps(extra) + "\n", *lines[place + 1 :]]))
+    result = app.runpytest("-k", "log-in")
+    result.stdout.fnmatch_lines(["*not made: GET /api/extra at step 0*", "*1 drifted*"])
+
+
+def test_answers_that_are_no_pages(app, chat_server):
+    """A download, an answer without content, and a link that leads out of the app."""
+    app.makepyfile("""
+        import hashlib
+        import pytest
+        from pytest_miniwob_agent import AppTask
+
+        DIGEST = hashlib.sha256(b"a,b").hexdigest()
+        GET = AppTask(
+            "get-data", app="notes_app", goal="Get the data.",
+            solved_when=lambda trial: trial.downloads == {"all.csv": DIGEST} or None,
+        )
+
+        @pytest.mark.miniwob(GET, seeds=[1], trials=1)
+        def test_data(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+            assert "GET http://elsewhere.example/; AppTask(origins" in miniwob_episode.explain()
+    """)
+    chat_server.reply = lambda prompt: plan("click id=8", "click id=9", "click id=7")
+    app.record().assert_outcomes(passed=1)
+    app.runpytest().assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("value", "said"), [
+    ("no_such_app", "*there is no such fixture*"),
+    ("http://127.0.0.1:9", "*the app at http://127.0.0.1:9 does not answer GET /*"),
+])  # fmt: skip
+def test_an_app_that_is_not_there_is_an_error_that_says_so(app, value, said):
+    source = app.path.joinpath(app._name + ".py")
+    source.write_text(source.read_text().replace('"notes_app"', repr(value)))
+    result = app.record("-k", "add-note")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+def test_an_item_without_traffic_names_the_command_that_records_it(app):
+    result = app.runpytest("-k", "add-note")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no traffic*add-note*", "*--miniwob-record=new_episodes*"])
+
+
+def test_a_task_needs_one_judge(app):
+    app.makepyfile('from pytest_miniwob_agent import AppTask\nAppTask("x", app="y", goal="z")')
+    result = app.runpytest()
+    result.stdout.fnmatch_lines(["*AppTask 'x' needs one judge*"])
