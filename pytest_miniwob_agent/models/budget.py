@@ -243,14 +243,14 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
         (usage.written, price.prompt if price.written is None else price.written),
         (usage.completion, price.completion),
     ]
-    return sum(count * rate for count, rate in parts) / 1e6
+    return math.fsum(count * rate for count, rate in parts) / 1e6
 
 
 def total_cost(parts: Iterable[tuple[Usage, Price | None]]) -> float | None:
     """The cost of calls of several models, or None where that of one is unknown."""
     costs = [cost_of(usage, price) for usage, price in parts]
     known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+    return math.fsum(known) if len(known) == len(costs) else None
 
 
 def tokens(usage: Usage) -> str:

@@ -257,7 +257,7 @@ class Paper:
             ):
                 episodes = sum(weights.values())
                 if episodes:
-                    rate = sum(shares[one] * times_ for one, times_ in weights.items()) / episodes
+                    rate = math.fsum(shares[one] * n for one, n in weights.items()) / episodes
                     error = standard_error(rate, episodes)
                     rows.append(
                         {"system": name, "episodes": episodes, "solved": rate, "error": error}
@@ -360,8 +360,8 @@ def rate_within(items: Sequence[Samples], trials: int) -> Fraction:
 
 
 def mean(rates: Sequence[float]) -> float:
-    """The mean of some rates, of which there must be one."""
-    return sum(rates) / len(rates)
+    """The mean of a non-empty sequence of rates."""
+    return math.fsum(rates) / len(rates)  # `sum` rounds differently before Python 3.12
 
 
 def _test(items: Sequence[Samples], few: int, more: int) -> dict[str, float | None]:

@@ -334,4 +334,4 @@ def measured(pairs: Sequence[Pair], measure: str, prices: Prices) -> Growth | st
 def _mean(samples: Samples, measure: str, prices: Prices) -> float | None:
     numbers = [MEASURES[measure](each, prices) for each in samples.results if each.conclusive]
     known = [number for number in numbers if number is not None]
-    return sum(known) / len(known) if len(known) == len(numbers) else None
+    return math.fsum(known) / len(known) if len(known) == len(numbers) else None

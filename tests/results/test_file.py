@@ -94,7 +94,7 @@ def changed(**fields):
             changed(model="drop"),
             r"^f:2 .* missing 1 required .*argument: 'model'\); write the file",
         ),
-        (changed(modle="m"), r"^f:2 is not as it was written \(.* 'modle'\)"),
+        (changed(modle="m"), r"^f:2 is not as it was written \(.* 'modle'.*\)"),
         (changed(case="other/click-pie/2"), r"^f:2 .* \(case\)"),
         (changed(system_fingerprints="drop"), r"^f:2 .* \(system_fingerprints\)"),
         (

@@ -56,6 +56,7 @@ class TestLanguage:
             ("x = max(1, 5, 3) + min([4, 2]) + sum([1, 2]) + abs(-1) + int('7') + round(1.6)", 20),
             ("x = 'aaa'.replace('a', 'b', count=2) + 'aa'.replace('a', 'c', 1)", "bbaca"),
             ("print('a', 1, sep='', end='')\nx = 1", 1),
+            ("x = sum([0.1] * 10)", 0.9999999999999999),  # 1.0 with `sum` since Python 3.12
         ],
     )
     def test_a_program_computes_what_python_does(self, source, value):
