@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -20,7 +21,8 @@ FUNCTION_LINES = 60
 MODULE_LINES = 450
 MODULES_IN_ALL = 122
 FILES_OF_AN_ITEM = 53
-OF_OTHERS = {"allure", "httpx2"}  # come with plugins of Allure, and with a version of openai
+OF_OTHERS = {"allure", "pytest_html", "httpx2"}
+"""What comes with plugins of others that we report to, and with a version of openai."""
 
 
 def test_no_function_has_more_than_60_lines():
@@ -79,10 +81,17 @@ def test_the_docstring_of_a_package_names_its_modules_and_packages(package):
     assert [name for name in sorted(names) if f"`{name}`" not in docstring] == []
 
 
-def test_each_library_that_is_imported_is_declared():
+def declared(*groups):
+    """The distributions that pyproject.toml names: those of the package, and of these extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    groups = [project["dependencies"], *project["optional-dependencies"].values()]
-    declared = {canonicalize_name(Requirement(each).name) for group in groups for each in group}
+    lines = [*project["dependencies"]]
+    for group in groups:
+        lines += project["optional-dependencies"][group]
+    return {canonicalize_name(Requirement(each).name) for each in lines}
+
+
+def test_each_library_that_is_imported_is_declared():
+    """Not in `dev`, which users don't install."""
     imported = set()
     for module in MODULES:
         for node in ast.walk(ast.parse(module.read_text("utf-8"))):
@@ -95,5 +104,15 @@ def test_each_library_that_is_imported_is_declared():
     assert [
         name
         for name in sorted(libraries - sys.stdlib_module_names)
-        if declared.isdisjoint(map(canonicalize_name, projects.get(name, [])))
+        if declared("otel").isdisjoint(map(canonicalize_name, projects.get(name, [])))
     ] == []
+
+
+def test_each_library_that_is_declared_is_used():
+    """Imported, or found by the name of its module, as fonts are; pytest loads the plugin xdist."""
+    text = "\n".join(module.read_text("utf-8") for module in MODULES)
+    unused = declared()
+    for name, projects in packages_distributions().items():
+        if re.search(rf"(import|from) {name}\b|\"{name}\b", text):
+            unused -= set(map(canonicalize_name, projects))
+    assert unused == {"pytest-xdist"}
