@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types check-scripts \
-	test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks widgets
+	coverage test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks widgets
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -47,6 +47,12 @@ check-scripts: $(STAMP)
 
 test: $(STAMP) browser grid ## run the tests, except for sweeps
 	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS)
+
+# Percentages mislead as a goal, so no threshold fails it. It takes half as long again as `make test`.
+coverage: $(STAMP) browser grid ## run the tests, except for sweeps, and print the package's branch coverage
+	@rm -rf .cache/coverage && mkdir -p .cache/coverage
+	$(VENV)/bin/coverage run -m pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS); status=$$?; \
+		$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report; exit $$status
 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
