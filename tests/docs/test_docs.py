@@ -84,20 +84,49 @@ def test_commands_exist(page, help_of):
             assert flag in about, f"miniwob-agent {words[0]} has no {flag}"
 
 
-def anchors(page):
-    """The anchors of a page's headings, as GitHub makes them."""
+def sections(page):
+    """The sections of a page by their anchors, as GitHub makes them; "" is the whole page."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
-    for heading in re.findall(r"^#+ (.*)$", text, re.M):
-        yield re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    headings = [(len(m[1]), m[2], m.start()) for m in re.finditer(r"^(#+) (.*)$", text, re.M)]
+    found = {"": text}
+    for number, (level, heading, start) in enumerate(headings):
+        ends = (end for other, _, end in headings[number + 1 :] if other <= level)
+        anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found[anchor] = text[start : next(ends, None)]
+    return found
+
+
+def links(page):
+    """The text of each link to a file or a section, with the file and the section's anchor."""
+    for text, target, anchor in re.findall(
+        r"(?<!!)\[([^]]+)\]\(([^)#\s]*)#?([^)\s]*)\)", text_of(page)
+    ):
+        if "://" not in target:
+            yield text, page.parent / target if target else page, anchor
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_links_lead_somewhere(page):
-    for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text_of(page)):
-        if "://" not in target:
-            other = page.parent / target if target else page
-            assert other.exists(), target
-            assert not anchor or anchor in anchors(other), f"{target}#{anchor}"
+    for text, other, anchor in links(page):
+        assert other.exists(), other
+        assert not anchor or anchor in sections(other), f"[{text}]: {other}#{anchor}"
+
+
+def stems(text):
+    common = {"a", "and", "are", "how", "in", "it", "of", "on", "the", "they", "to", "what"}
+    return {word.rstrip("s")[:5] for word in re.findall(r"[a-z]+", text.lower())} - common
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_what_is_linked_speaks_of_what_the_link_says(page):
+    """The two share a word: in the file's name, a heading, or what is set off in the text."""
+    for text, other, anchor in links(page):
+        if other.suffix == ".md":
+            set_off = r"^#+ .*|\*\*[^*]+\*\*|`[^`\n]+`|(?<=\[)[^]]+(?=\])"
+            terms = re.findall(set_off, sections(other)[anchor], re.M)
+            assert stems(text) & stems(" ".join([other.stem, *terms])), (
+                f"[{text}]: {other}#{anchor}"
+            )
 
 
 def test_the_index_lists_every_page():

@@ -47,6 +47,14 @@ def test_there_are_few_modules():
     assert len(MODULES) <= MODULES_IN_ALL
 
 
+def test_how_it_works_lists_the_layers():
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
+    layers = [set(re.findall(r"\w+", each)) for each in config["contracts"][0]["layers"]]
+    text = (ROOT / "docs" / "how-it-works.md").read_text("utf-8")
+    listed = re.search(r"Imports go downward only: (.*?)\.", text, re.S)[1].split(";")
+    assert [set(re.findall(r"`(\w+)`", each)) for each in listed] == layers[1:]  # but __main__
+
+
 @pytest.mark.integration
 def test_an_item_passes_few_files():
     """The second of two items, as the first one starts the browser."""
