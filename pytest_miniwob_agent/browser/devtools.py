@@ -76,6 +76,8 @@ class Sent:
     """A command that was sent, and the browser's answer to it, which is empty until it comes."""
 
     answer: Message = field(default_factory=dict)
+    session: str | None = None
+    evaluates: bool = False
 
 
 class Client:
@@ -96,7 +98,7 @@ class Client:
         threading.Thread(target=self._read, daemon=True).start()
 
     def on(self, event: str, handle: Callable[[Message], object]) -> None:
-        """Call a function with the parameters of each event of a name.
+        """Call a function with the parameters of each event of a name, and its `session`.
 
         It is called by the thread that reads, so it may `post` commands, and wait for nothing.
         """
@@ -142,7 +144,7 @@ class Client:
         if "id" in message:
             self._take_answer(message)
         elif handle := self._handlers.get(message["method"]):
-            handle(message["params"])
+            handle({**message["params"], "session": message.get("sessionId")})
 
     def _take_answer(self, message: Message) -> Sent:
         """Keep an answer with the command that it is for, which is returned."""
@@ -186,6 +188,8 @@ class DevTools(Client):
         self._session: str | None = None
         self.window = ""
         """The target's id of the window, which is also the driver's handle of it."""
+        self.opened: list[tuple[str, str]] = []
+        """Sessions with windows and their targets' ids: the item's, then those opened since."""
         self.world: int | None = None
         """Our own world of the document; None if another one may have come.
 
@@ -197,15 +201,35 @@ class DevTools(Client):
         self.on("Page.fileChooserOpened", self._open_chooser)
         self.on("Page.javascriptDialogClosed", self._close_dialog)
         self.on("Page.javascriptDialogOpening", self._open_dialog)
-        self.on("Target.detachedFromTarget", lambda _: self._lose("the window was closed"))
+        self.on("Target.detachedFromTarget", self._detach)
 
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
         attached = self.call("Target.attachToTarget", targetId=window, flatten=True)
-        self._session, self.window = attached["sessionId"], window
-        # With its overlay on, as when its developer tools are open, the browser does not keep moves
-        # of the mouse back until it draws the next frame.
-        self.send(("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
+        self.opened = [(attached["sessionId"], window)]
+        self.show_last()
+
+    def show_last(self) -> None:
+        """Send what follows to the window that was opened last."""
+        self._session, self.window = self.opened[-1]
+        self.world = None
+
+    def _detach(self, event: Message) -> None:
+        """Go back to the window before the one that was closed, whose commands come to an end."""
+        gone = next((one for one in self.opened[1:] if one[0] == event["sessionId"]), None)
+        if gone is None:
+            if self.opened and event["sessionId"] == self.opened[0][0]:
+                self._lose("the window was closed")
+            return
+        with self.changed:
+            self.opened.remove(gone)
+            if self._session == gone[0]:
+                self.show_last()
+            for sent in self._waiting.values():
+                if sent.session == gone[0] and not sent.answer:
+                    error = {"error": {"message": "its window is detached"}}
+                    sent.answer = error if sent.evaluates else {"result": {}}
+            self.changed.notify_all()
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return its result."""
@@ -221,10 +245,12 @@ class DevTools(Client):
         sent = self._last = [self.begin(*command) for command in commands]
         return self._results(sent)
 
-    def begin(self, method: str, params: dict[str, Any]) -> Sent:
-        """Send a command without waiting for its answer."""
-        session = {} if self._session is None else {"sessionId": self._session}
-        return self.post({"method": method, "params": params} | session)
+    def begin(self, method: str, params: dict[str, Any], session: str | None = None) -> Sent:
+        """Send a command without waiting for its answer; to the window, or by another session."""
+        session = self._session if session is None else session
+        named = {"sessionId": session} if session else {}
+        sent = Sent(session=session, evaluates=method == "Runtime.evaluate")
+        return self.post({"method": method, "params": params} | named, sent)
 
     def _results(self, sent: Sequence[Sent]) -> list[dict[str, Any]]:
         end = time.monotonic() + self.timeout

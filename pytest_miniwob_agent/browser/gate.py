@@ -12,10 +12,12 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from html import escape
 from http.client import responses
+from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from selenium.common.exceptions import WebDriverException
@@ -23,7 +25,7 @@ from selenium.common.exceptions import WebDriverException
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
 from pytest_miniwob_agent.browser.page import BINDING
 from pytest_miniwob_agent.core.app import PageRequest, PageResponse
-from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.errors import MiniwobError, PageError
 
 ORDERED = frozenset(("Script", "XHR", "Fetch", "EventSource"))
 """Kinds of answers that run scripts as they arrive: the next answer waits for that."""
@@ -37,17 +39,16 @@ ARRIVAL = 1.0
 ANNOUNCED = 0.2
 """Real seconds to wait for the event that tells the order of a request which is paused already."""
 
-DELAYABLE = ("Medium", "Low", "VeryLow")
-"""Priorities of requests that Chromium announces, and may hold back until others have ended."""
-
-FLYING = 2
-"""It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
-
 SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 """Media types that a window shows; it downloads anything else."""
 
 EMPTY = (204, 205)
 """Statuses of answers after which the page stays."""
+
+ATTACHING = {"waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "page"}]}
+"""How windows are attached to that a page opens."""
+
+_REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
 
 GATE: tuple[Command, ...] = (
     ("Runtime.enable", {}),
@@ -73,6 +74,7 @@ class Gate:
 
     Args:
         devtools: the window.
+        prepare: commands for each window that its pages open.
         answer: answers a request of an allowed origin; None leaves it open. Called in a thread.
         allows: True for addresses that pages may ask for.
 
@@ -85,20 +87,22 @@ class Gate:
     def __init__(
         self,
         devtools: DevTools,
+        prepare: Sequence[Command],
         answer: Callable[[PageRequest], PageResponse | None],
         allows: Callable[[str], bool],
     ) -> None:
-        self._devtools, self._answer, self._allows = devtools, answer, allows
+        self._devtools, self._prepare = devtools, prepare
+        self._answer, self._allows = answer, allows
         self._changed = threading.Condition()
         self._order: list[str] = []  # network ids of requests that are not answered, as made
         self._paused: dict[str, Message] = {}  # by network id
         self._open: dict[str, str] = {}  # kinds of requests without an end, by network id
-        self._delayable: set[str] = set()  # network ids of requests of lower priority
         self._arrived: set[str] = set()  # network ids of requests that have ended
-        self._questions: list[tuple[int, int]] = []  # of the page: its number and context
+        self._questions: list[tuple[int, int, str]] = []  # of pages: number, context, session
         self._count = 0  # of counted requests
         self._answering = self._closed = False
-        self._handed = ""  # what the page before hands over to the next one
+        self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
+        self._entered: set[str] = set()  # sessions whose window has shown a page of the app
         self.error: MiniwobError | None = None
         self.remarks: list[str] = []
         self.downloads: dict[str, str] = {}
@@ -108,9 +112,11 @@ class Gate:
             "Network.loadingFinished": self._end,
             "Network.loadingFailed": self._end,
             "Runtime.bindingCalled": self._hear,
+            "Target.attachedToTarget": self._enter,
         }.items():
             devtools.on(event, handle)
         devtools.send(*GATE)
+        self._call("Target.setAutoAttach", "", autoAttach=True, **ATTACHING)
         self._worker = threading.Thread(target=self._work, daemon=True)
         self._worker.start()
 
@@ -125,6 +131,7 @@ class Gate:
             self._closed = True
             self._changed.notify_all()
         with suppress(WebDriverException):
+            self._call("Target.setAutoAttach", "", autoAttach=False, **ATTACHING)
             self._devtools.send(*OPEN)
         self._worker.join()
 
@@ -133,7 +140,30 @@ class Gate:
         if text not in self.remarks:
             self.remarks.append(text)
 
+    def _call(self, method: str, session: str, **params: Any) -> Message:
+        """Send a command by a session, or to the browser itself, whatever the page does then."""
+        devtools = self._devtools
+        sent = devtools.begin(method, params, session)
+        with devtools.changed:
+            devtools.changed.wait_for(lambda: sent.answer or devtools.lost, devtools.timeout)
+        if "result" not in sent.answer:
+            raise WebDriverException(f"{method}: {sent.answer.get('error', devtools.lost)}")
+        result: Message = sent.answer["result"]
+        return result
+
     # Events, in the thread that reads what the browser sends.
+
+    def _enter(self, event: Message) -> None:
+        """Prepare a window that a page has opened, before anything runs in it."""
+        session, target = event["sessionId"], event["targetInfo"]
+        if target["type"] != "page" or event["session"]:
+            return
+        if any(target["targetId"] == known for _, known in self._devtools.opened):
+            self._devtools.begin("Target.detachFromTarget", {"sessionId": session}, "")
+            return
+        for method, params in (*self._prepare, *GATE, ("Runtime.runIfWaitingForDebugger", {})):
+            self._devtools.begin(method, params, session)
+        self._devtools.opened.append((session, target["targetId"]))
 
     def _announce(self, event: Message) -> None:
         id_, kind = event["requestId"], event.get("type", "Other")
@@ -145,8 +175,6 @@ class Gate:
                 self._order.append(id_)
             self._count += kind in COUNTED
             self._open[id_] = kind
-            if event["request"].get("initialPriority") in DELAYABLE:
-                self._delayable.add(id_)
             self._changed.notify_all()
 
     def _pause(self, event: Message) -> None:
@@ -173,11 +201,12 @@ class Gate:
         told = json.loads(event["payload"])
         with self._changed:
             if "ask" in told:
-                self._questions.append((told["ask"], event["executionContextId"]))
+                asked = told["ask"], event["executionContextId"], event["session"]
+                self._questions.append(asked)
             elif "download" in told:
                 self.downloads |= [told["download"]]
-            elif told.get("handed"):
-                self._handed = json.dumps(told["handed"])
+            else:
+                self._handed[event["session"]] = told["handed"]
             self._tell()
 
     @property
@@ -188,11 +217,10 @@ class Gate:
     def _tell(self) -> None:
         """Answer the page's questions when nothing is under way."""
         while self._questions and self._quiet:
-            question, context = self._questions.pop(0)
+            question, context, session = self._questions.pop(0)
             expression = f"miniwobAgent.told({question}, {self._count})"
-            self._devtools.begin(
-                "Runtime.evaluate", {"expression": expression, "contextId": context, "silent": True}
-            )
+            ask = {"expression": expression, "contextId": context, "silent": True}
+            self._devtools.begin("Runtime.evaluate", ask, session)
 
     # Answers, in a thread of their own.
 
@@ -219,33 +247,23 @@ class Gate:
                     self._tell()
 
     def _next(self) -> str:
-        """The first request that was made, if it is paused; empty if not, or if there is none.
-
-        Those that Chromium holds back don't count.
-        """
-        flying = sum(
-            kind != "Document" and (id_ in self._paused or id_ not in self._order)
-            for id_, kind in self._open.items()
-        )
-        for id_ in self._order:
-            if id_ in self._paused:
-                return id_
-            if id_ in self._open and not (id_ in self._delayable and flying >= FLYING):
-                break
-        return ""
+        """The first request that was made, if it is paused; empty if not, or if there is none."""
+        first = next((id_ for id_ in self._order if id_ in self._open), "")
+        return first if first in self._paused else ""
 
     def _handle(self, paused: Message, network: str) -> None:
         request, kind = paused["request"], paused["resourceType"]
         asked = PageRequest(
             kind,
             request["method"],
-            request["url"] + request.get("urlFragment", ""),
+            request["url"],
             request["headers"],
             b"".join(
                 base64.b64decode(e.get("bytes", "")) for e in request.get("postDataEntries", ())
             ),
         )
-        main = kind == "Document" and paused["frameId"] == self._devtools.window
+        windows = {target: session for session, target in self._devtools.opened}
+        main = kind == "Document" and paused["frameId"] in windows
         if not self._allows(asked.url):
             self.remark(
                 f"a request was refused, as it leads out of the app: {asked.method} {asked.url}; "
@@ -256,6 +274,10 @@ class Gate:
             answer = self._answer(asked)
         except MiniwobError as error:
             self.error = self.error or error
+            return self._fail(paused, network, "Failed")
+        except Exception as error:  # noqa: BLE001 - such as one of the task's `scrub`
+            what = f"{asked} could not be answered: {type(error).__name__}: {error}"
+            self.error = self.error or PageError(what)
             return self._fail(paused, network, "Failed")
         if answer is None:
             self.remark(f"nothing has answered {asked.method} {asked.url}")
@@ -269,17 +291,31 @@ class Gate:
                 digest = hashlib.sha256(answer.body).hexdigest()
                 self.downloads[_file_name(asked.url, disposition)] = digest
             return self._stay(paused, network)
-        if main and self._handed:
-            timing = f'miniwob-agent;desc="{quote(self._handed, safe="")}"'
+        if kind == "Document":
+            answer = _without_refresh(answer)
+        if main and not 300 <= answer.status < 400:
+            timing = f'miniwob-agent;desc="{quote(self._hand_over(paused["session"]), safe="")}"'
             answer = replace(answer, headers=[*answer.headers, ("Server-Timing", timing)])
         return self._fulfil(paused, network, answer)
+
+    def _hand_over(self, session: str) -> str:
+        """Return what the page in a window, or the one that has opened it, hands over."""
+        sessions = [known for known, _ in self._devtools.opened]
+        entered, self._entered = session in self._entered, self._entered | {session}
+        if entered or session == sessions[0]:
+            return self._handed.get(session, "")  # empty on the first page of the trial
+        # A page can't be asked while another one is to follow, but for the one that opens a window.
+        opener = sessions[sessions.index(session) - 1]
+        found = self._call("Runtime.evaluate", opener, expression="miniwobAgent.handOver()")
+        return str(found["result"].get("value", ""))
 
     def _fulfil(self, paused: Message, network: str, answer: PageResponse) -> None:
         with self._changed:
             self._arrived.discard(network)
         try:
-            self._devtools.call(
+            self._call(
                 "Fetch.fulfillRequest",
+                paused["session"],
                 requestId=paused["requestId"],
                 responseCode=answer.status,
                 # Without a phrase, a status that Chromium knows none for leaves the request open.
@@ -303,15 +339,25 @@ class Gate:
     def _stay(self, paused: Message, network: str) -> None:
         """Have the page stay, which another one was to follow."""
         self._fail(paused, network, "Aborted")
-        self._devtools.call("Runtime.evaluate", expression="miniwobAgent.stay()")
+        self._call("Runtime.evaluate", paused["session"], expression="miniwobAgent.stay()")
 
     def _fail(self, paused: Message, network: str, reason: str) -> None:
         try:
-            self._devtools.call(
-                "Fetch.failRequest", requestId=paused["requestId"], errorReason=reason
-            )
+            fail = {"requestId": paused["requestId"], "errorReason": reason}
+            self._call("Fetch.failRequest", paused["session"], **fail)
         finally:
             self._finish(network)
+
+
+def _without_refresh(answer: PageResponse) -> PageResponse:
+    """Return a document whose refresh goes by the page's clock (page/network.js)."""
+    if "html" not in answer.header("content-type"):
+        return answer
+    body = _REFRESH.sub(rb"\1miniwob-refresh", answer.body)
+    if after := answer.header("refresh"):
+        body += f'<meta http-equiv="miniwob-refresh" content="{escape(after)}">'.encode()
+    headers = [(name, value) for name, value in answer.headers if name.lower() != "refresh"]
+    return replace(answer, headers=headers, body=body)
 
 
 def _file_name(url: str, disposition: str) -> str:

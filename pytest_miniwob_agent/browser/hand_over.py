@@ -29,6 +29,7 @@ from pytest_miniwob_agent.browser.devtools import Message
 from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
 from pytest_miniwob_agent.browser.program import (
     CLOSING,
+    GOING,
     SWALLOWED,
     Commands,
     Connection,
@@ -371,7 +372,9 @@ class HandedPage:
             connection.reply(command)
         elif error:
             connection.reply(command, error)
-        elif method in SWALLOWED or (is_input and self._done):
+        elif (
+            method in SWALLOWED or (is_input and self._done) or not self._goes(connection, command)
+        ):
             connection.reply(command)
         elif method in CLOSING:
             why = "the program has closed the page, and can do nothing more on it"
@@ -382,8 +385,8 @@ class HandedPage:
             if method == "Page.enable":
                 self._run(self._page.hear)  # the program hears of dialogs
             connection.send(command)  # before the page may be read, in another thread
-            self._acted |= is_input
-            self._touched |= method.startswith(TOUCHING)
+            self._acted |= is_input or method in GOING
+            self._touched |= method.startswith((*TOUCHING, *GOING))
 
     def _follow(self, method: str, params: Mapping[str, Any]) -> None:
         """Let scripts follow the mouse, by frames or timers, before its next event."""
@@ -395,6 +398,16 @@ class HandedPage:
         if kind in ("mousePressed", "mouseReleased"):
             self._pressed = kind == "mousePressed"
         self._dragging = self._pressed and (self._dragging or kind == "mouseMoved")
+
+    def _goes(self, connection: Connection, command: Message) -> bool:
+        """Note that a program goes to another page of an app; False if it may not act any more."""
+        verb = GOING.get(command["method"])
+        if verb is None:
+            return True
+        what = json.dumps(f"{verb} {command['params'].get('url', '')}".rstrip())
+        params = {"expression": f"window.miniwobAgent?.go({what})"}
+        found = connection.ask("Runtime.evaluate", params, command.get("sessionId"))
+        return found.get("result", {}).get("result", {}).get("value") is not False
 
     def _traverse(self, connection: Connection, command: Message) -> bool:
         """Go to an entry of the page's own history; False where that is another page's."""

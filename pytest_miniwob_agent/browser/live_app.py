@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import urllib3
@@ -60,6 +61,18 @@ def origin_of(address: str, name: str = "app") -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
+class _SelfSigned(urllib3.HTTPSConnectionPool):
+    """Connections to this machine, whose certificates are made for tests."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "cert_reqs": "CERT_NONE", "assert_hostname": False})
+
+    def _validate_conn(self, conn: Any) -> None:
+        """Connect, without a warning."""
+        if conn.is_closed:
+            conn.connect()
+
+
 class LiveApp:
     """The app at some addresses, the first of which is its own.
 
@@ -81,6 +94,9 @@ class LiveApp:
             for number, address in enumerate(addresses, start=1)
         }
         self._pool = urllib3.PoolManager(retries=False, timeout=PATIENCE)
+        if all(LOCAL.fullmatch(urlsplit(address).hostname or "") for address in addresses):
+            classes = {**self._pool.pool_classes_by_scheme, "https": _SelfSigned}
+            self._pool.pool_classes_by_scheme = classes
         self._secrets: dict[str, str] = {}  # stand-ins of what neither page nor tape may have
         # Pairs of what the app and the page call the same.
         self._names = [

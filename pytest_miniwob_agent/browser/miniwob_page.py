@@ -26,6 +26,7 @@ from pytest_miniwob_agent.browser.server import page_url
 from pytest_miniwob_agent.core.actions import (
     Accept,
     Action,
+    Answer,
     ByProgram,
     Drag,
     DragFrom,
@@ -36,7 +37,7 @@ from pytest_miniwob_agent.core.actions import (
     dialog_error,
 )
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import ProgramError
+from pytest_miniwob_agent.core.errors import ProgramError, UsageError
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import Driven
 
@@ -63,6 +64,9 @@ class MiniwobPage:
     their ids for the length of a trial. Every method raises `BrowserLost` where the browser crashes
     or the page hangs.
     """
+
+    allowed = PAGE
+    """The commands that a program may send."""
 
     def __init__(self, browser: Browser, case: Case) -> None:
         self._browser = browser
@@ -130,6 +134,8 @@ class MiniwobPage:
         A dialog that opens meanwhile stops all that until it is answered.
         """
         devtools = self._browser.devtools
+        if isinstance(action, Answer):
+            raise UsageError("only tasks on apps take an answer (AppTask)")
         if devtools.dialog and (error := dialog_error(action, devtools.dialog["type"])):
             return self._stopped(error)
         with self._browser.guard(f"doing {action}"):
@@ -257,7 +263,7 @@ class MiniwobPage:
                 self._recognize()
         with browser.handed_over():
             window = browser.devtools.window
-            handed = HandedPage(self, tell, window, browser.timeout, PAGE)
+            handed = HandedPage(self, tell, window, browser.timeout, self.allowed)
             browser.devtools.excused = lambda: handed.held
             try:
                 yield handed

@@ -15,13 +15,14 @@ from pytest_miniwob_agent.browser.gate import Gate
 from pytest_miniwob_agent.browser.miniwob_page import LEFT, MiniwobPage
 from pytest_miniwob_agent.browser.page import EPOCH_MS
 from pytest_miniwob_agent.browser.process import STORAGE, Browser
+from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.browser.server import own_page_url
-from pytest_miniwob_agent.core.actions import Action, Answer
+from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction
 from pytest_miniwob_agent.core.app import App, AppTask, AppTrial
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.observations import Observation, Transition
+from pytest_miniwob_agent.core.observations import Dialog, Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
@@ -138,6 +139,8 @@ class OwnPage(MiniwobPage):
 class AppPage(OwnPage):
     """The pages of an app: `app` answers every request of theirs, and judges every trial."""
 
+    allowed = APP
+
     def __init__(self, browser: Browser, case: Case, task: AppTask, app: App) -> None:
         MiniwobPage.__init__(self, browser, case)
         self._task, self._app = task, app
@@ -174,6 +177,7 @@ class AppPage(OwnPage):
         browser.devtools.call(clear, origin=origin, storageTypes=STORAGE)
         self._gate = Gate(
             browser.devtools,
+            browser.prepare(),
             lambda request: self._app.answer(request, self._step),
             self._app.allows,
         )
@@ -196,10 +200,24 @@ class AppPage(OwnPage):
         self._step += 1
         return super().step(action)
 
+    def answer_to(self, dialog: Dialog) -> DialogAction | None:
+        """Return the task's answer to a dialog."""
+        said = self._task.dialogs.get(dialog.type, False)
+        return Accept(said if isinstance(said, str) else None) if said else None
+
     def _read(self, function: str, *values: Any) -> Any:
         if function == "start":
             values = (*values, self._goal)
         read = super()._read(function, *values)
+        devtools = self._browser.devtools
+        assert self._gate is not None  # since the page was loaded
+        while devtools.window != devtools.opened[-1][1]:
+            devtools.show_last()
+            if self._await_next_page():
+                read = super()._read("read", False)
+            else:
+                self._gate.remark("a window was closed, as it shows no page of the app")
+                devtools.call("Page.close")
         self._url = read.get("url", self._url)
         return read
 
@@ -224,6 +242,9 @@ class AppPage(OwnPage):
         return Transition(Observation(self._goal), self._over, done=True, error=error)
 
     def _leave(self) -> None:
+        devtools = self._browser.devtools
+        del devtools.opened[1:]
+        devtools.show_last()
         super()._leave()
         if self._gate is not None:
             self._gate.close()

@@ -103,6 +103,10 @@ WATCHING: tuple[Command, ...] = (("Runtime.disable", {}), ("Runtime.enable", {})
 """Have the browser make the own world of every document at once, so that our scripts run in it. The
 last client that leaves ends that for all, so it is begun again."""
 
+EAGER: tuple[Command, ...] = (("Inspector.enable", {}), ("DOM.enable", {}), ("Overlay.enable", {}))
+"""With its overlay on, as when its developer tools are open, the browser does not keep moves of the
+mouse back until it draws the next frame."""
+
 MOTION: tuple[Command, ...] = (
     ("Animation.enable", {}), ("Animation.setPlaybackRate", {"playbackRate": 0}),
 )  # fmt: skip
@@ -155,8 +159,8 @@ class Browser:
         """Called once by a page of your own, before the next page is loaded."""
         self.has_fonts = False
         """True where the browser finds the fonts of all text, and no others (`fonts`)."""
-        self._options: dict[str, Any] | None = None  # of our scripts
-        self._scripts: list[str] = []  # their names in the browser
+        self._scripts = ("", "")  # of ours, for the page's own world and for ours
+        self._added: list[str] = []  # their names in the browser
         self.viewport = VIEWPORT
         """Width and height of the page, in CSS pixels."""
         self.held: set[str] = set()
@@ -182,34 +186,35 @@ class Browser:
             self._session = driver, devtools
             devtools.attach(driver.current_window_handle)
             self.has_fonts = devtools.evaluate(HAS_FONTS)
-            devtools.send(
-                _sized(VIEWPORT),
-                *SETTINGS,
-                *MOTION,
-                ("Page.enable", {}),
-                ("Input.setIgnoreInputEvents", {"ignore": self._headed}),
-            )
-            self.run_scripts()
+            self._scripts = page_scripts(with_fonts=not self.has_fonts)
+            ignore = ("Input.setIgnoreInputEvents", {"ignore": self._headed})
+            *_, first, second, _ = devtools.send(*self.prepare(), ignore)
+            self._added = [first["identifier"], second["identifier"]]
         except BaseException:
             self.kill()
             raise
         return self._session
 
+    def prepare(self) -> list[Command]:
+        """The commands by which a window is prepared; the last two add our scripts."""
+        begin = [*EAGER, _sized(self.viewport), *SETTINGS, *MOTION, ("Page.enable", {})]
+        return [*begin, *self._adding()]
+
+    def _adding(self) -> list[Command]:
+        theirs, ours = self._scripts
+        add = "Page.addScriptToEvaluateOnNewDocument"
+        return [(add, {"source": theirs}), (add, {"source": ours, "worldName": WORLD})]
+
     def run_scripts(self, **options: Any) -> None:
         """Run our scripts first in every document, with the options of `page_scripts`."""
-        if options == self._options:
+        scripts = page_scripts(with_fonts=not self.has_fonts, **options)
+        if scripts == self._scripts:
             return
-        self._options = options
-        theirs, ours = page_scripts(with_fonts=not self.has_fonts, **options)
-        add = "Page.addScriptToEvaluateOnNewDocument"
-        old = [
-            ("Page.removeScriptToEvaluateOnNewDocument", {"identifier": id_})
-            for id_ in self._scripts
-        ]
-        *_, first, second = self.devtools.send(
-            *old, (add, {"source": theirs}), (add, {"source": ours, "worldName": WORLD})
-        )
-        self._scripts = [first["identifier"], second["identifier"]]
+        self._scripts = scripts
+        remove = "Page.removeScriptToEvaluateOnNewDocument"
+        old = [(remove, {"identifier": id_}) for id_ in self._added]
+        *_, first, second = self.devtools.send(*old, *self._adding())
+        self._added = [first["identifier"], second["identifier"]]
 
     def resize(self, viewport: tuple[int, int] = VIEWPORT) -> None:
         """Give the page another viewport, in CSS pixels."""
@@ -284,7 +289,8 @@ class Browser:
         finally:
             if self._session is not None:  # it was not lost
                 with self.guard("being taken back from a program"):
-                    self.close_other_windows()
+                    if len(self.devtools.opened) == 1:  # the others are the app's
+                        self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
                     self.devtools.handed = False
                     undo = [_sized(self.viewport), *SETTINGS, *WATCHING]
@@ -353,7 +359,6 @@ class Browser:
         session, self._session = self._session, None
         self._dragging = None
         self._used = False
-        self._options, self._scripts = None, []
         self.viewport = VIEWPORT
         self.before_next_page = None
         self.held.clear()

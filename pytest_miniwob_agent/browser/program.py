@@ -31,8 +31,9 @@ LONGEST = 60_000
 ANSWERS = (
     "Fetch.continueRequest", "Fetch.continueResponse", "Fetch.continueWithAuth",
     "Fetch.failRequest", "Fetch.fulfillRequest", "Page.handleJavaScriptDialog",
+    "Runtime.runIfWaitingForDebugger",
 )  # fmt: skip
-"""Commands that the page itself may wait for: a request or a dialog has stopped it."""
+"""Commands that the page may wait for: a request, a dialog or a window that opens stops it."""
 
 UNREAD = 0.2
 """Real seconds that a program has to read what is left for it, once the page is taken back."""
@@ -369,6 +370,13 @@ PAGE: Commands = _commands(
 )
 """For a page of the package, or one of your own: neither is left but by its own links."""
 
+APP: Commands = {
+    **PAGE,
+    "Page": PAGE["Page"] | {"navigate", "navigateToHistoryEntry", "reload", "stopLoading"},  # type: ignore[operator]
+    "Target": PAGE["Target"] | {"createTarget"},  # type: ignore[operator]
+}
+"""For the pages of an app, all of whose requests are answered by the item."""
+
 SWALLOWED = (
     "Browser.close", "Browser.setContentsSize", "Browser.setDownloadBehavior",
     "Browser.setWindowBounds", "Page.setDownloadBehavior", "Page.setFontFamilies",
@@ -377,6 +385,9 @@ SWALLOWED = (
 
 CLOSING = ("Page.close", "Target.closeTarget")
 """Commands that detach the program from the page, as if it were closed."""
+
+GOING = {"Page.navigate": "go to", "Page.reload": "reload"}
+"""Commands that are actions of the trial, as those are called."""
 
 _STAYS = "the page of a test item can't be left or loaded anew: follow its own links"
 _ALONE = "a test item has one page and no other: work on that one"

@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_miniwob_agent.core.actions import Action, AnyAction, ByProgram
+from pytest_miniwob_agent.core.actions import Action, AnyAction, ByProgram, DialogAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
-from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
+from pytest_miniwob_agent.core.observations import Dialog, Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ class Environment(Page, Protocol):
 
         A bad call, and any after the page has judged, is no action but an `error` for the model.
         """
+
+    def answer(self, text: str) -> Transition:
+        """End a trial on an app with an answer to what the goal asks (`Answer`)."""
 
     def hand_over(self) -> AbstractContextManager[HandedOver]:
         """Hand the page over to a program that drives the browser itself, for a block.
@@ -133,6 +136,14 @@ class Drivable(Protocol):
         `tell` is told in any thread what the program did, and returns the reason to refuse it
         anything more, or None.
         """
+
+
+@runtime_checkable
+class Answering(Protocol):
+    """An optional part of a `Page`: it knows what its dialogs are to be answered."""
+
+    def answer_to(self, dialog: Dialog) -> DialogAction | None:
+        """Return the answer to a dialog that the agent leaves open, or None for `Dismiss`."""
 
 
 @runtime_checkable

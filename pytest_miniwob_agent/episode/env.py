@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from pytest_miniwob_agent.core.actions import Action, Dismiss
+from pytest_miniwob_agent.core.actions import Action, Answer, DialogAction, Dismiss
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
@@ -18,6 +18,7 @@ from pytest_miniwob_agent.core.parsing import BadCall, action_of_call, carry_out
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
+    Answering,
     Drivable,
     Driven,
     HandedOver,
@@ -165,7 +166,7 @@ class AgentEnv:
             raise RuntimeError("the agent must reset() the environment before its first step()")
         if trace.last.done:
             raise RuntimeError("the page has judged this trial: reset() begins another")
-        helps = isinstance(action, Dismiss) and not self._answers
+        helps = isinstance(action, DialogAction) and not self._answers
         if not helps and (self._counter is None or self._counter.counts(action)):
             if self._counted == self._limits.steps:
                 trace.halt.refuse(StepLimit(f"{self._limits.steps} actions are used up"))
@@ -174,9 +175,14 @@ class AgentEnv:
             trace.take_picture(action)
             transition = self._page.step(action)
         transition = trace.act(action, transition)
-        if transition.observation.dialog and not self._answers:
-            return self._act(Dismiss())
+        if (dialog := transition.observation.dialog) and not self._answers:
+            given = self._page.answer_to(dialog) if isinstance(self._page, Answering) else None
+            return self._act(given or Dismiss())
         return transition
+
+    def answer(self, text: str) -> Transition:
+        """End a trial on an app with an answer."""
+        return self.step(Answer(text))
 
     def html(self) -> str:
         """Return the visible page as HTML."""

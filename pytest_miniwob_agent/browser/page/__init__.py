@@ -61,6 +61,13 @@ BINDING = "miniwobNetwork"
 WORLD = "miniwob-agent"
 """The name of our own world."""
 
+_NOT_YET = """if (Constants.APP && window === top && location.protocol === "about:") {
+  document.open().close();
+  return;
+}"""
+"""In a window that an app opens, the page that comes would have the `window` of the empty one, in
+which scripts have run already."""
+
 _IMPORT = re.compile(r'^import (?:\{([^}]*)\} from |)"\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|class) (\w+|[{[][^=]*[]}]))", re.MULTILINE)
 _LAST_NAME = re.compile(r"(\w+)\s*(?=[],}]|$)")
@@ -127,5 +134,5 @@ def linked(entry: Path, constants: Mapping[str, object]) -> str:
             raise ValueError(f"{name}.js has {wrong[0]!r}, which can't be linked")
         yield f"const _{name} = (() => {{\n{body}\nreturn {{ {', '.join(sorted(found))} }};\n}})();"
 
-    head = f'"use strict";\nconst Constants = {json.dumps(constants)};'
+    head = f'"use strict";\nconst Constants = {json.dumps(constants)};\n{_NOT_YET}'
     return "\n".join(["(() => {", head, *link(entry.stem), "})();"])

@@ -31,11 +31,15 @@ asking("alert", undefined);
 asking("confirm", false);
 asking("prompt", null);
 window.print = () => undefined;
-window.open = (url) => {
+const { close } = window;
+if (!Constants.APP) window.open = (url) => {
   remark(`a window was not opened: ${url}`);
   return null;
 };
-window.close = () => remark("the page's window was not closed");
+window.close = () => {
+  if (trial.opened) apply(close, window, []);
+  else remark("the page's window was not closed");
+};
 // It would not come to an end in real time, and no click would land any more.
 Element.prototype.requestPointerLock = () => {
   remark("the pointer was not locked");

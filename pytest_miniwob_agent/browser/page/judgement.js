@@ -159,7 +159,7 @@ export const handOver = () => {
   handOn();
 };
 if (own) {
-  listen("pagehide", handOver);
+  if (!APP) listen("pagehide", handOver); // the next page is there by then
   const { intercept } = NavigateEvent.prototype;
   NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
     apply(intercept, this, options);

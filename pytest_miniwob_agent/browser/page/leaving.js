@@ -51,14 +51,15 @@ if (own) {
       trial.fault ??= "it is one of pages that lead to each other without end";
     } else if (event.downloadRequest !== null) {
       event.preventDefault();
-      remark(`a download was refused: ${event.destination.url}`);
+      if (APP) Main.download(event.destination.url, event.downloadRequest);
+      else remark(`a download was refused: ${event.destination.url}`);
     } else if (!APP && event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
       event.preventDefault();
     } else {
       leave();
     }
   });
-  // There is one window: links and forms that name another one open in it.
+  // There is one window, but on apps: links and forms that name another one open in it.
   const stayHere = (element, attribute) => {
     const name = plain(element)?.getAttribute(attribute)
       ?? document.querySelector("base[target]")?.target;
@@ -67,6 +68,7 @@ if (own) {
     if (element && !known) plain(element).setAttribute(attribute, "_self");
   };
   listen("click", (event) => {
+    if (APP) return;
     const link = plain(event.target).closest?.("a[href], area[href]");
     stayHere(link, "target");
     if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
@@ -75,6 +77,7 @@ if (own) {
     }
   });
   listen("submit", ({ target, submitter }) => {
+    if (APP) return;
     stayHere(target, "target");
     if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
   });

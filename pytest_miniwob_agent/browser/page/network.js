@@ -1,16 +1,17 @@
 // Pages of a running app, or of its tape: Python answers their requests (gate.py), and says when none
 // is under way. The page's clock waits for that.
 
-import { Map, Promise } from "./saved.js";
-import { leaving, own, post, takeBack } from "./trial.js";
-import { askNetwork, queued } from "./clock.js";
+import { Array, Bodies, Documents, Map, Patterns, Promise, URL, apply } from "./saved.js";
+import { leaving, own, takeBack, tell } from "./trial.js";
+import { listen } from "./listeners.js";
+import { add, askNetwork, queued, work } from "./clock.js";
 import { line } from "./requests.js";
 
 const asking = new Map(); // number of a question -> what settles its promise
 let questions = 0;
 const ask = () => new Promise((resolve) => {
   asking.set(++questions, resolve);
-  post({ ask: questions });
+  tell({ ask: questions });
 });
 
 // Wait until nothing is under way, and no answer has led to another request.
@@ -21,7 +22,18 @@ const idle = async () => {
     if (line.count !== count) await queued(2); // for what follows from the answers
   }
 };
-if (own && Constants.APP) askNetwork(idle);
+// A document that another one is to replace after some seconds: by the page's clock (gate.py).
+const AFTER = /^\s*([\d.]+)(?:\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']*))?/i;
+const refresh = () => {
+  const meta = Documents.querySelector(document, "meta[http-equiv=miniwob-refresh i]");
+  const found = meta && Patterns.exec(AFTER, meta.content);
+  if (found) add(() => location.replace(found[2] || location.href), found[1] * 1000, false, []);
+};
+
+if (own && Constants.APP) {
+  askNetwork(idle);
+  listen("DOMContentLoaded", refresh);
+}
 
 // An answer of Python: the number of requests so far.
 export const told = (question, count) => {
@@ -34,3 +46,14 @@ export const stay = () => {
   leaving.now = false;
   takeBack();
 };
+
+// Tell Python of a download that a script or link of an app's page begins.
+const { subtle } = window.crypto;
+const { digest } = subtle ?? {}; // only in secure contexts
+const { fetch } = window;
+export const download = (url, name) => work("a download", (async () => {
+  const bytes = await Bodies.arrayBuffer(await fetch(url));
+  const found = Array.from(new Uint8Array(await apply(digest, subtle, ["SHA-256", bytes])),
+    (byte) => (byte + 256).toString(16).slice(1));
+  tell({ download: [name || Patterns.exec(/[^/]*$/, new URL(url).pathname)[0], found.join("")] });
+})());

@@ -7,16 +7,16 @@ import {
 } from "./saved.js";
 import { listenAgain } from "./listeners.js";
 import {
-  Fault, asks, files, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
+  Fault, asks, files, goingToWindow, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
 } from "./trial.js";
 import { began, clock, nextFrame, pass, queued, rest, restless } from "./clock.js";
 import { dress, trees } from "./motion.js";
 import { answerRequest, begun, line, quiet, routed, waits } from "./requests.js";
-import { stay, told } from "./network.js";
+import { download, stay, told } from "./network.js";
 import "./work.js";
 import "./dialogs.js";
 import { begin, goOn, handOver, isOver, judged, settingUp, words } from "./judgement.js";
-import { recognize, stirred, taken, traverse, watch } from "./witness.js";
+import { go, recognize, stirred, taken, traverse, watch } from "./witness.js";
 
 const { CALL, ANSWER, KEY } = Constants;
 
@@ -59,7 +59,7 @@ const post = async (url, fields) => {
   return (await fetch(url, { method: "POST", body })).headers.get("location");
 };
 
-const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post };
+const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };
 // With `Pick`, as TypeScript allows any further name in an object of a script.
 /** @typedef {Pick<typeof now & typeof later, keyof typeof now | keyof typeof later>} Served */
 
@@ -99,6 +99,8 @@ Object.defineProperty(window, "miniwobAgent", {
       ? { answerRequest, asks, began, begun, clock, line, random: window.Math.random, remark, routed,
         trees, waits }
       : null,
+    go,
+    handOver: goingToWindow,
     stay,
     told,
     watch: (left, state, secret) => secret === KEY && watch(left, state),

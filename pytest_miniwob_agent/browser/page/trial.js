@@ -16,7 +16,7 @@ export const own = window === top
 // Tell Python of an app's page something (gate.py).
 const binding = /** @type {any} */ (window[BINDING]);
 delete window[BINDING]; // no script of the page is to find it
-export const post = (what) => binding?.(JSON.stringify(what));
+export const tell = (what) => binding?.(JSON.stringify(what));
 
 // What the page around this one shares with it, where this is in a frame of your own page.
 const shared = () => {
@@ -35,7 +35,7 @@ const carried = () => {
   const [{ serverTiming }] = /** @type {PerformanceNavigationTiming[]} */ (
     window.performance.getEntriesByType("navigation"));
   const found = serverTiming.find(({ name }) => name === HANDED);
-  return found ? decodeURIComponent(found.description) : null;
+  return found?.description ? decodeURIComponent(found.description) : null;
 };
 const handed = own ? JSON.parse(APP ? carried() : sessionStorage.getItem(HANDED)) : null;
 if (own && !APP) sessionStorage.removeItem(HANDED);
@@ -51,9 +51,9 @@ if (window === top && (own || location.protocol === "http:") && !handed) {
 
 // Have a value go on to the next page, where `now` returns it by then. Returns what the page before
 // has handed over by this name, or `initial`.
-const going = [];
+const goods = [];
 export const goesOn = (name, initial, now) => {
-  Arrays.push(going, { name, now });
+  Arrays.push(goods, { name, now });
   return handed?.[name] ?? initial;
 };
 // A copy that has no method `toJSON` of the page's prototypes, which some libraries add.
@@ -66,13 +66,26 @@ const bare = (value) => {
 };
 
 // Hand all of it on to the page that comes next, or take it back where none comes.
-export const handOn = () => {
+export const going = () => {
   const values = { __proto__: null };
-  Arrays.forEach(going, ({ name, now }) => { values[name] = bare(now()); });
-  if (APP) post({ handed: values });
-  else Stores.setItem(sessionStorage, HANDED, JSON.stringify(values));
+  Arrays.forEach(goods, ({ name, now }) => { values[name] = bare(now()); });
+  return JSON.stringify(values);
 };
-export const takeBack = () => void (APP || Stores.removeItem(sessionStorage, HANDED));
+export const goingToWindow = () => {
+  const { opened } = trial;
+  trial.opened = true;
+  const found = going();
+  trial.opened = opened;
+  return found;
+};
+export const handOn = () => {
+  if (APP) tell({ handed: going() });
+  else Stores.setItem(sessionStorage, HANDED, going());
+};
+export const takeBack = () => {
+  if (APP) tell({ handed: "" });
+  else Stores.removeItem(sessionStorage, HANDED);
+};
 
 export const trial = {
   seed: null, // until the trial has begun
@@ -85,6 +98,7 @@ export const trial = {
   watched: false, // true while a program has the page
   asked: false, // true where dialogs are answered: since the trial has begun, and by programs that hear of them
   nextId: 1, // of elements
+  opened: false, // true in a window that a page of an app has opened
   clipboard: "",
   .../** @type {{}} */ (goesOn("trial", null, () => ({ ...trial, count: trial.count + 1 }))),
 };

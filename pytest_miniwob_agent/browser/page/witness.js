@@ -6,7 +6,7 @@ import {
   HTMLSelectElement, HTMLTextAreaElement, Lists, Math, Nodes, Object, Set, methods, navigation,
 } from "./saved.js";
 import { listen } from "./listeners.js";
-import { declared, goesOn, inCore, own, trial } from "./trial.js";
+import { declared, goesOn, handOn, inCore, leaving, own, trial } from "./trial.js";
 import { tellAnswers } from "./dialogs.js";
 import { beginning, judge } from "./judgement.js";
 
@@ -263,6 +263,14 @@ export const traverse = async (steps) => {
   return true;
 };
 
+// Take note that a program goes to another page of an app; false where it may do nothing more.
+export const go = (what) => {
+  if (!begin("go", null, { what, key: {} })) return false;
+  leaving.now = true;
+  handOn();
+  return true;
+};
+
 // Take note of the answer to a dialog, and of the text that a prompt got.
 tellAnswers((message, answer) => {
   const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
@@ -271,7 +279,7 @@ tellAnswers((message, answer) => {
 });
 
 const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
-  const whats = { answer: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
+  const whats = { answer: what, go: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
     choose: `choose "${text}" in ${where}`, press: `press ${name}${times > 1 ? ` x ${times}` : ""}`,
   };
   return { what: whats[kind] ?? `${kind} ${where}`, text: /^(enter|answer)$/.test(kind) ? text : null, point };

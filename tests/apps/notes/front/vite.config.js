@@ -1,3 +1,0 @@
-import react from '@vitejs/plugin-react';
-
-export default { plugins: [react()], server: { proxy: { '/api': process.env.API } } };

@@ -1,5 +1,0 @@
-import streamlit
-
-name = streamlit.text_input("Name")
-if streamlit.button("Greet"):
-    streamlit.write(f"Hello {name}!")

@@ -1,0 +1,283 @@
+"""What pages of running apps do: windows, downloads, several origins, dialogs; programs on them."""
+
+import textwrap
+
+import pytest
+
+APP = """
+    import ssl
+    import subprocess
+    import threading
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    import pytest
+    from pages import PAGES
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self):
+            found = PAGES.get(self.path.partition("?")[0], (404, ""))
+            status, body = found if isinstance(found, tuple) else (200, found)
+            body = body.replace("HOST", self.headers["Host"])
+            body = body.replace("OTHER", type(self).other).encode()
+            self.send_response(status)
+            if 300 <= status < 400:
+                self.send_header("Location", body.decode())
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, *args):
+            pass
+
+    def serve(secure=False, handler=Handler):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        if secure:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain("cert.pem", "key.pem")
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        return server, f"http{'s' * secure}://127.0.0.1:{server.server_address[1]}"
+
+    Handler.other = ""
+
+    @pytest.fixture
+    def app(request):
+        server, url = serve()
+        request.config.starts = getattr(request.config, "starts", 0) + 1
+        yield url
+        server.shutdown()
+        server.server_close()
+
+    @pytest.fixture
+    def secure_app():
+        make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
+        subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True)
+        server, url = serve(secure=True)
+        yield url
+        server.shutdown()
+        server.server_close()
+
+    @pytest.fixture
+    def other_app():
+        server, url = serve()
+        Handler.other = url
+        yield url
+        server.shutdown()
+        server.server_close()
+"""
+
+TEST = """
+    import pytest
+    from pytest_miniwob_agent import AppTask
+
+    TASK = AppTask("task", goal="Do it.", solved_when=lambda trial: {solved}, {more})
+
+    @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
+    def test_task(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.fixture
+def play(pytester, chat_server):
+    """Record a task on pages by a plan of actions, and replay it."""
+
+    def run(pages, plans, solved, more='app="app"', conftest=""):
+        pytester.makepyfile(pages=f"PAGES = {pages!r}")
+        pytester.makeconftest(APP)
+        if conftest:
+            with pytester.path.joinpath("conftest.py").open("a") as file:
+                file.write(conftest)
+        pytester.makepyfile(TEST.replace("{solved}", solved).replace("{more}", more))
+        pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
+        left = iter(plans)
+        asked = []
+
+        def reply(prompt):
+            if "PLAN:" not in prompt:
+                return "It was done."
+            asked.append(prompt)
+            return "\n".join(["PLAN:", *next(left, ["DONE"])])
+
+        chat_server.reply = reply
+        recorded = pytester.runpytest(
+            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}"
+        )
+        recorded.assert_outcomes(passed=1)
+        before = {path: path.read_bytes() for path in pytester.path.glob("cassettes/**/*.*")}
+        for _ in range(2):
+            pytester.runpytest().assert_outcomes(passed=1)
+        assert before == {
+            path: path.read_bytes() for path in pytester.path.glob("cassettes/**/*.*")
+        }
+        return asked
+
+    return run
+
+
+OPENER = """<!DOCTYPE html><title>Opener</title>
+    <button onclick="window.open('/popup?x', 'p', 'width=300')">Open</button>
+    <p id=said>nothing</p><script>
+    window.take = (text) => setTimeout(() => { said.textContent = text; }, 100);</script>"""
+POPUP = """<!DOCTYPE html><title>Popup</title><h1>A window</h1><input aria-label=Name id=name>
+    <button onclick="opener.take(textOf()); window.close()">Give</button>
+    <script>const textOf = () => document.querySelector("#name").value;</script>"""
+
+
+def test_actions_go_to_a_window_that_the_page_opens_and_back(play):
+    prompts = play(
+        {"/": OPENER, "/popup": POPUP},
+        [["click id=1"], ['enter "bob" to id=4', "click id=5"], ['answer "done"']],
+        "trial.answer and any(e.text == 'bob' for e in trial.observation.elements)",
+    )
+    assert 'heading "A window"' in prompts[1]
+    assert "bob" in prompts[-1]
+
+
+def test_a_link_to_another_window_is_followed_there(play):
+    prompts = play(
+        {"/": "<a href=/next target=_blank>Next</a>",
+         "/next": "<h1>Next</h1><a href=/last>Last</a>",
+         "/last": "<h1>Last</h1>"},
+        [["click id=1"], ["click id=3"], ['answer "Last"']],
+        "trial.answer == 'Last' and trial.url.endswith('/last') or None",
+    )  # fmt: skip
+    assert 'heading "Next"' in prompts[1]
+
+
+def test_a_page_refreshes_by_its_own_clock(play):
+    prompts = play(
+        {"/": "<a href=/wait>Wait</a>",
+         "/wait": "<meta http-equiv=refresh content='3; url=/there'><h1>Wait</h1>",
+         "/there": "<h1>There</h1>"},
+        [["click id=1"], ['answer "x"']],
+        "trial.answer and trial.url.endswith('/there')",
+    )  # fmt: skip
+    assert 'heading "There"' in prompts[1]
+
+
+def test_a_download_of_a_script_has_its_digest(play):
+    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc"
+    page = """<button onclick="const a = document.createElement('a'); a.download = 'all.txt';
+        a.href = window.URL.createObjectURL(new Blob(['abc'])); a.click()">Get</button>"""
+    play(
+        {"/": page}, [["click id=1"]],
+        f"trial.downloads == {{'all.txt': '{digest}'}} or None",
+    )  # fmt: skip
+
+
+def test_a_trial_goes_on_at_another_origin_and_back(play):
+    prompts = play(
+        {"/": "<a href=/go>Log in</a><script>document.title = Math.random()</script>",
+         "/go": (302, "OTHER/login"),
+         "/login": "<h1>Log in</h1><a href=/back>Bob</a>",
+         "/back": "<h1>Back</h1><p id=p></p><script>p.textContent = location.origin</script>"},
+        [["click id=1"], ["click id=3"], ['answer "x"']],
+        "trial.answer and trial.url == 'http://app-2.localhost/back'",
+        'app="app", origins=["other_app"]',
+    )  # fmt: skip
+    assert 'heading "Log in" id=2' in prompts[1]  # ids go on
+    assert "http://app-2.localhost" in prompts[2]
+
+
+def test_dialogs_are_answered_as_the_task_says(play):
+    page = """<button onclick="out.textContent = confirm('Sure?') + prompt('Name?')">Ask</button>
+        <p id=out></p>"""
+    play(
+        {"/": page}, [["click id=1"], ['answer "x"']],
+        "trial.answer and any(e.text == 'truebob' for e in trial.observation.elements)",
+        'app="app", dialogs={"confirm": True, "prompt": "bob"}',
+    )  # fmt: skip
+
+
+PROGRAM = """
+    from playwright.sync_api import sync_playwright
+
+    class Walker:
+        name = "walker"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            with env.hand_over() as handed, sync_playwright() as playwright:
+                browser = playwright.chromium.connect_over_cdp(handed.cdp_url)
+                page = browser.contexts[0].pages[0]
+                base = page.evaluate("location.origin")
+                page.goto(f"{base}/next")
+                page.click("text=Last")
+                page.reload()
+                page.go_back()
+                ask = lambda: llm.complete(page.inner_text("body") + page.url, "see")
+                ask()
+                with page.expect_popup() as opened:
+                    page.click("text=Window")
+                opened.value.click("text=Close")
+                page.goto(f"{base}/last")
+                ask()
+                assert handed.done
+
+    @pytest.fixture
+    def miniwob_agent():
+        return Walker()
+"""
+
+
+def test_an_app_may_be_served_by_https(play):
+    page = "<h1>Safe</h1><p id=p></p><script>p.textContent = isSecureContext</script>"
+    prompts = play(
+        {"/": page}, [['answer "x"']],
+        "trial.answer and trial.url == 'https://app.localhost/'", 'app="secure_app"',
+    )  # fmt: skip
+    assert "true" in prompts[0]
+
+
+ROUTES = """
+    from playwright.sync_api import sync_playwright
+
+    class Router:
+        name = "router"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            with env.hand_over() as handed, sync_playwright() as playwright:
+                browser = playwright.chromium.connect_over_cdp(handed.cdp_url)
+                page = browser.contexts[0].pages[0]
+                page.route("**/mine", lambda route: route.fulfill(body="from the program"))
+                page.route("**/app", lambda route: route.continue_())
+                page.click("text=Go")
+                page.wait_for_selector("text=from the app")
+                llm.complete(page.inner_text("body"), "see")
+                assert "from the program" in page.inner_text("body")
+                assert handed.done
+
+    @pytest.fixture
+    def miniwob_agent():
+        return Router()
+"""
+
+
+def test_what_a_program_fulfils_never_reaches_the_app(play):
+    page = """<button onclick="go()">Go</button><p id=p></p><script>
+        const text = async (path) => (await fetch(path)).text();
+        const go = async () => { p.textContent = await text("/mine") + await text("/app"); };
+        </script>"""
+    play(
+        {"/": page, "/app": "from the app", "/mine": "from the app, too"}, [],
+        "trial.asked('GET', '/app') and not trial.asked('GET', '/mine') or None",
+        conftest=textwrap.dedent(ROUTES),
+    )  # fmt: skip
+
+
+def test_a_program_goes_where_it_wants_in_an_app(play):
+    play(
+        {"/": "<h1>Start</h1>",
+         "/next": "<h1>Next</h1><a href=/last>Last</a> <a href=/window target=_blank>Window</a>",
+         "/last": "<h1>Last</h1>",
+         "/window": "<button onclick='window.close()'>Close</button>"},
+        [], "trial.asked('GET', '/window') and trial.url.endswith('/last') or None",
+        conftest=textwrap.dedent(PROGRAM),
+    )  # fmt: skip
