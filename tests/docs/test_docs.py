@@ -183,12 +183,11 @@ def test_code_is_of_a_language_that_is_checked():
 
 def test_the_workflows_have_steps():
     """What the two services need to find in them, as far as it can be known here."""
-    github, gitlab = (
-        yaml.safe_load(text) for page, text in blocks("yaml") if page.startswith("gate-")
-    )
-    (job,) = github["jobs"].values()
-    assert all(("uses" in step) != ("run" in step) for step in job["steps"])
-    assert True in github or "on" in github  # YAML 1.1 reads the key `on` as a truth value
+    for _, github in workflows():
+        for job in github["jobs"].values():
+            assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+        assert True in github or "on" in github  # YAML 1.1 reads the key `on` as a truth value
+    [gitlab] = (yaml.safe_load(text) for page, text in blocks("yaml") if page.startswith("gate-"))
     (job,) = (each for each in gitlab.values() if "script" in each)
     assert all(isinstance(line, str) for line in job["before_script"] + job["script"])
 
