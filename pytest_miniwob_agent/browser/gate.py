@@ -39,6 +39,12 @@ ARRIVAL = 1.0
 ANNOUNCED = 0.2
 """Real seconds to wait for the event that tells the order of a request which is paused already."""
 
+DELAYABLE = ("Medium", "Low", "VeryLow")
+"""Priorities of requests that Chromium announces, and may hold back until others have ended."""
+
+FLYING = 2
+"""It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
+
 SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 """Media types that a window shows; it downloads anything else."""
 
@@ -97,6 +103,7 @@ class Gate:
         self._order: list[str] = []  # network ids of requests that are not answered, as made
         self._paused: dict[str, Message] = {}  # by network id
         self._open: dict[str, str] = {}  # kinds of requests without an end, by network id
+        self._delayable: set[str] = set()  # network ids of requests of lower priority
         self._arrived: set[str] = set()  # network ids of requests that have ended
         self._questions: list[tuple[int, int, str]] = []  # of pages: number, context, session
         self._count = 0  # of counted requests
@@ -175,6 +182,8 @@ class Gate:
                 self._order.append(id_)
             self._count += kind in COUNTED
             self._open[id_] = kind
+            if event["request"].get("initialPriority") in DELAYABLE:
+                self._delayable.add(id_)
             self._changed.notify_all()
 
     def _pause(self, event: Message) -> None:
@@ -247,9 +256,20 @@ class Gate:
                     self._tell()
 
     def _next(self) -> str:
-        """The first request that was made, if it is paused; empty if not, or if there is none."""
-        first = next((id_ for id_ in self._order if id_ in self._open), "")
-        return first if first in self._paused else ""
+        """The first request that was made, if it is paused; empty if not, or if there is none.
+
+        Those that Chromium holds back don't count.
+        """
+        flying = sum(
+            kind != "Document" and (id_ in self._paused or id_ not in self._order)
+            for id_, kind in self._open.items()
+        )
+        for id_ in self._order:
+            if id_ in self._paused:
+                return id_
+            if id_ in self._open and not (id_ in self._delayable and flying >= FLYING):
+                break
+        return ""
 
     def _handle(self, paused: Message, network: str) -> None:
         request, kind = paused["request"], paused["resourceType"]
