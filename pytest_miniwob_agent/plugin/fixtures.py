@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -137,10 +138,13 @@ def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
     """Return the value of an app's fixture, or its address."""
     if "://" in name:
         return name
-    names = request.node.fixturenames
-    if name not in names:
-        names.append(name)  # other fixtures ask whether a test has it
+    item = request.node
+    late = "live_server" not in item.fixturenames
+    if name not in item.fixturenames:  # other fixtures ask whether a test has it
+        item.fixturenames = [*item.fixturenames, name]  # the list is one of all items of a test
     try:
+        if late and _has_django(request.config):
+            return _with_django(request, name)
         return request.getfixturevalue(name)
     except pytest.FixtureLookupError:
         raise UsageError(
@@ -148,6 +152,26 @@ def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
             "one in conftest.py that starts the app and returns its address, or name an address "
             "such as http://127.0.0.1:8000"
         ) from None
+
+
+def _has_django(config: pytest.Config) -> bool:
+    django = sys.modules.get("django.conf")
+    configured = django is not None and django.settings.configured
+    return configured and config.pluginmanager.hasplugin("django")
+
+
+def _with_django(request: pytest.FixtureRequest, name: str) -> Any:
+    """Return the value of a fixture, and do what pytest-django does for `live_server`.
+
+    It does so only where a test names that fixture from the start, and then for replays as well.
+    """
+    request.getfixturevalue("transactional_db")
+    value = request.getfixturevalue(name)
+    if "live_server" in request.fixturenames:
+        hosts = request.getfixturevalue("live_server")._live_server_modified_settings
+        hosts.enable()
+        request.addfinalizer(hosts.disable)
+    return value
 
 
 @pytest.fixture
