@@ -8,6 +8,8 @@ STAMP := $(VENV)/.installed
 DOCS  := $(VENV)/.installed-docs
 FRAMEWORKS := .venv-frameworks/.installed
 WIDGETS := .cache/widgets/pages
+FRONT := .cache/apps/notes/dist
+SERVERS := .cache/apps/venv/.installed
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
 
 # Python may keep what it compiles; otherwise each run of pytest compiles the tests again.
@@ -15,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types check-scripts \
-	coverage test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks widgets
+	coverage test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks \
+	widgets apps
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -45,11 +48,11 @@ check-types: $(STAMP)
 check-scripts: $(STAMP)
 	@bash .ci/check-scripts
 
-test: $(STAMP) browser grid ## run the tests, except for sweeps
+test: $(STAMP) browser grid $(FRONT) ## run the tests, except for sweeps
 	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS)
 
 # Percentages mislead as a goal, so no threshold fails it. It takes half as long again as `make test`.
-coverage: $(STAMP) browser grid ## run the tests, except for sweeps, and print the package's branch coverage
+coverage: $(STAMP) browser grid $(FRONT) ## run the tests, except for sweeps, and print the package's branch coverage
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
 	$(VENV)/bin/coverage run -m pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS); status=$$?; \
 		$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report; exit $$status
@@ -57,7 +60,7 @@ coverage: $(STAMP) browser grid ## run the tests, except for sweeps, and print t
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
-test-all: $(STAMP) browser grid frameworks widgets ## run all tests, sweeps too
+test-all: $(STAMP) browser grid frameworks widgets apps ## run all tests, sweeps too
 	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
@@ -93,6 +96,8 @@ frameworks: $(FRAMEWORKS) ## set up the frameworks of examples/ and a gateway, w
 
 widgets: $(WIDGETS) ## build pages with components of modern libraries, which tests in test-all need
 
+apps: $(FRONT) $(SERVERS) ## install the apps of tests/apps, which tests in test-all need
+
 package: browser ## build the package in dist, and try the wheel in an environment of its own
 	@PYTHON='$(PYTHON)' bash .ci/check-package
 
@@ -111,6 +116,12 @@ $(FRAMEWORKS): pyproject.toml .ci/install-frameworks | $(STAMP)
 
 $(WIDGETS): $(wildcard tests/widgets/*.mjs) tests/widgets/package.json .ci/install-widgets
 	@bash .ci/install-widgets
+
+$(FRONT): $(wildcard tests/apps/notes/front/*) .ci/install-apps
+	@bash .ci/install-apps front
+
+$(SERVERS): pyproject.toml .ci/install-apps | $(STAMP)
+	@bash .ci/install-apps servers
 
 $(DOCS): $(STAMP)
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

@@ -11,7 +11,10 @@ REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "
 REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
 """Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
 
-OTHERS = ("hypothesispytest", "recording", "rerunfailures", "respx", "vcr", *REPORTING)
+OF_APPS = ("django", "flask")
+"""Plugins that are installed for tests/apps."""
+
+OTHERS = ("hypothesispytest", "recording", "rerunfailures", "respx", "vcr", *REPORTING, *OF_APPS)
 """Plugins that inner runs do without: these, and those of test_coexistence.py. The plugin of
 Hypothesis imports it at the end of a run, which takes a second."""
 

@@ -1,0 +1,303 @@
+"""Running apps as items: recorded from the app, replayed without it, equal however they run.
+
+Each folder beside this file is a project with an app; a model's server follows the rules below.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from answers import completion
+from projects import OF_APPS, OTHERS, ROOT, SLOW
+from servers import ChatServer
+
+from pytest_miniwob_agent.browser.local import find_browser
+
+for name in ("pytest_django", "pytest_flask"):
+    pytest.importorskip(name)  # an environment from before they were among the development tools
+
+pytestmark = pytest.mark.integration
+
+APPS = ROOT / ".cache" / "apps"
+"""What `make apps` makes: the front of `notes`, and an environment for `servers`."""
+
+LOGIN = [
+    ("enter", "textbox .*Username", {"text": "admin"}),
+    ("enter", "textbox .*Password", {"text": "secret"}),
+    ("click", 'button "Log in"', {}),
+    ("click", 'link "Users"', {}),
+]
+RULES = {
+    'add the user "carol"': [
+        *LOGIN,
+        ("click", 'link "Add user"', {}),
+        ("enter", "textbox .*Username", {"text": "carol"}),
+        ("enter", 'textbox "Password:', {"text": "Xk29-sop"}),
+        ("enter", 'textbox "Password conf', {"text": "Xk29-sop"}),
+        ("click", 'button "Save"', {}),
+    ],
+    "delete the user bob": [
+        *LOGIN,
+        ("click", 'link "bob"', {}),
+        ("click", 'link "Delete"', {}),
+        ("click", 'button "Yes', {}),
+    ],
+    "order two mugs": [
+        ("enter", 'textbox "Name"', {"text": "ann"}),
+        ("enter", 'textbox "Password"', {"text": "coffee"}),
+        ("click", 'button "Log in"', {}),
+        ("enter", 'textbox "Name"', {"text": "ann"}),
+        ("enter", 'textbox "Password"', {"text": "tea"}),
+        ("click", 'button "Log in"', {}),
+        ("enter", 'searchbox "Search"', {"text": "mu"}),
+        ("press", "", {"key": "ENTER"}),
+        ("click", 'button "Add mug"', {}),
+        ("click", 'button "Add mug"', {}),
+        ("click", 'link "Basket: 2"', {}),
+        ("enter", 'textbox "Address"', {"text": "5 Quay"}),
+        ("click", 'button "Order"', {}),
+    ],
+    "answer what a": [
+        ("enter", 'textbox "Name"', {"text": "ann"}),
+        ("enter", 'textbox "Password"', {"text": "tea"}),
+        ("click", 'button "Log in"', {}),
+        ("answer", r"(?P<text>\d+) euros", {}),
+    ],
+    "Write a note": [
+        ("click", 'button "New note"', {}),
+        ("click", 'button "Save"', {}),
+        ("enter", 'textbox "Title"', {"text": "Eggs"}),
+        ("click", 'button "Save"', {}),
+        ("click", 'link "All notes"', {}),
+        ("click", 'link "About"', {}),
+        ("click", 'link "Home"', {}),
+        ("click", 'button "Delete Milk"', {}),
+    ],
+    "Search for bread": [
+        ("enter", 'textbox "Search"', {"text": "bread"}),
+        ("click", 'button "Delete Bread"', {}),
+    ],
+    "Add the product": [
+        ("click", 'link "Create"', {}),
+        ("enter", 'textbox "Name', {"text": "vase"}),
+        ("enter", 'spinbutton "Price', {"text": "7"}),
+        ("click", 'button "Save"', {}),
+    ],
+    "Delete the product": [
+        ("click", 'button "Delete', {}),
+        ("accept", "", {}),
+    ],
+    "how many cups": [
+        ("click", "select . from cups", {}),
+        ("press", "", {"key": "END"}),
+        ("type", "", {"text": " where price > 3"}),
+        ("click", 'button "Run SQL"', {}),
+        ("answer", r"returning (?P<text>\d+) rows", {}),
+    ],
+    "gradio": [
+        ("enter", 'textbox "name"', {"text": "Ann"}),
+        ("click", 'button "Submit"', {}),
+    ],
+    "streamlit": [
+        ("enter", 'textbox "Name"', {"text": "Ann"}),
+        ("click", 'button "Greet"', {}),
+    ],
+    "jupyter": [
+        ("click", "Python 3", {}),
+        ("enter", 'textbox', {"text": "6 * 7"}),
+        ("click", 'Run', {}),
+    ],
+}  # fmt: skip
+"""By a part of the goal: the tool of each answer, what its line of the screen is like, and further
+arguments. The line gives the element, or what the pattern's groups name."""
+
+
+class RulesServer(ChatServer):
+    """A model that follows `RULES`: the same answer to the same request, tools or not."""
+
+    def response(self, url, body):
+        return 200, "application/json", json.dumps(self.answer(body)).encode()
+
+    def answer(self, body):
+        texts = [message.get("content") or "" for message in body["messages"]]
+        if not body.get("tools"):
+            return completion("I see.")
+        rules = next(rules for goal, rules in RULES.items() if goal in "\n".join(texts))
+        done = sum(message["role"] == "assistant" for message in body["messages"])
+        if done >= len(rules):
+            return completion("There is nothing left to do.")
+        tool, pattern, arguments = rules[done]
+        if pattern:
+            found = [
+                match for line in texts[-1].splitlines() if (match := re.search(pattern, line))
+            ]
+            if not found:
+                return completion(f"I see no {pattern} in:\n{texts[-1]}")
+            id = re.search(r" id=(\d+)", found[0].string)
+            arguments = arguments | (found[0].groupdict() or {"element": int(id[1])})
+        return completion("", calls=[(tool, arguments)])
+
+
+class Project:
+    """A copy of a project in which pytest runs; `arguments` are of each run."""
+
+    def __init__(self, source, folder, arguments):
+        self.folder = shutil.copytree(source, folder / source.name)
+        self.arguments = arguments
+        self.cassettes = self.folder / "cassettes"
+
+    def record(self):
+        """Record what is missing from a model that follows the rules; returns as `run`."""
+        model = RulesServer()
+        try:
+            recording = ("--miniwob-record=new_episodes", f"--miniwob-base-url={model.url}")
+            return self.run(IN_ORDER, *recording, OPENAI_API_KEY="none")
+        finally:
+            model.close()
+
+    def run(self, *arguments, **environment):
+        """Run pytest; returns the results, and the names of the fixtures that were set up."""
+        results, fixtures = self.folder / "results.jsonl", self.folder / "fixtures.txt"
+        for file in (results, fixtures):
+            file.unlink(missing_ok=True)
+        own = {
+            "APPS": str(APPS),
+            "FIXTURES": str(fixtures),
+            "PYTEST_ADDOPTS": " ".join(
+                f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in OF_APPS
+            ),
+            "PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+        }
+        run = subprocess.run(
+            [sys.executable, "-m", "pytest", "-pfixtures_plugin", "--miniwob-results=results.jsonl",
+             *self.arguments, *arguments],
+            cwd=self.folder, env=os.environ | own | environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stdout + run.stderr
+        return results.read_bytes(), fixtures.read_text().split()
+
+    def tapes(self):
+        """All that was recorded: the bytes of each file."""
+        files = (path for path in self.cassettes.rglob("*") if path.is_file())
+        return {path.relative_to(self.cassettes): path.read_bytes() for path in files}
+
+
+IN_ORDER = "-pno:randomly"
+
+FRONT = APPS / "notes" / "dist"
+SERVERS = APPS / "venv" / ".installed"
+
+DJANGO = {"django_db_setup", "live_server"}
+
+NAMED = {
+    "django": ("django_admin", DJANGO, None, []),
+    "program": (
+        "django_admin", DJANGO, None,
+        ["--miniwob-agent=program:Program", "--miniwob-agent-params={}"],
+    ),
+    "flask": ("flask_shop", {"app", "live_server"}, None, []),
+    "react": ("notes", {"built"}, FRONT, ["-kbuilt"]),
+    "vite": ("notes", {"built", "dev"}, FRONT, ["-kdev"]),
+    "flask-admin": ("servers", {"flask_admin"}, SERVERS, ["-kproduct"]),
+    "datasette": ("servers", {"datasette"}, SERVERS, ["-kdatasette"]),
+    "gradio": ("servers", {"gradio"}, SERVERS, ["-kgradio"]),
+}  # fmt: skip
+"""By name: a folder, the fixtures of the app, what it needs to be made, and arguments."""
+
+LIGHT = ("django", "flask", "react")
+"""Run in `make test` too."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(
+            name,
+            marks=[pytest.mark.xdist_group(f"app-{name}")]
+            + [pytest.mark.sweep] * (name not in LIGHT),
+        )
+        for name in NAMED
+    ],
+)
+def recorded(request, tmp_path_factory):
+    """A project that was recorded from its running app, the results, and the app's fixtures."""
+    name, started, needs, arguments = NAMED[request.param]
+    if needs and not needs.exists():
+        pytest.skip(f"no {needs}: run make apps")
+    project = Project(ROOT / "tests" / "apps" / name, tmp_path_factory.mktemp("apps"), arguments)
+    results, fixtures = project.record()
+    assert started.issubset(fixtures)
+    return project, results, started
+
+
+@contextmanager
+def load(processes):
+    """Keep the machine's cores busy, for a minute at most."""
+    busy = "import time\nend = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    started = [subprocess.Popen([sys.executable, "-c", busy]) for _ in range(processes)]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def check(recorded, *arguments, **environment):
+    """Replay a project with its app off: the results and the tapes are those of the recording."""
+    project, results, started = recorded
+    tapes = project.tapes()
+    replayed, fixtures = project.run(*arguments, **environment)
+    assert replayed == results
+    assert project.tapes() == tapes
+    assert started.isdisjoint(fixtures)
+
+
+def test_an_app_is_replayed_without_it(recorded):
+    check(recorded, IN_ORDER)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("arguments", [[IN_ORDER, "-n2"], []], ids=["workers", "shuffled"])
+def test_its_replay_is_the_same_in_workers_and_in_any_order(recorded, arguments):
+    check(recorded, *arguments)
+
+
+@pytest.mark.sweep
+def test_its_replay_is_the_same_on_a_busy_machine(recorded):
+    with load(3):
+        check(recorded, IN_ORDER)
+
+
+@pytest.mark.sweep
+def test_its_replay_is_the_same_in_whole_chromium(recorded):
+    check(recorded, IN_ORDER, MINIWOB_BROWSER=find_browser(headed=True))
+
+
+@pytest.mark.sweep
+def test_its_replay_is_the_same_in_another_zone_and_language(recorded):
+    check(recorded, IN_ORDER, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "started"),
+    [
+        pytest.param(name, started, marks=pytest.mark.xdist_group(f"app-{name}"))
+        for name, started in {"django": "transactional_db", "react": "built"}.items()
+    ],
+    indirect=["recorded"],
+)
+def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, started, tmp_path):
+    project, results, _ = recorded
+    changed = Project(project.folder, tmp_path, project.arguments)
+    [tests] = changed.folder.glob("test_*.py")
+    goal = re.compile(r"""\.(['"])""")  # its end
+    tests.write_text(goal.sub(r"!\1", tests.read_text(), count=1))
+    assert changed.record()[1].count(started) == 1
+    assert changed.tapes() != project.tapes()
+    check((changed, results, {started}), IN_ORDER)
