@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -120,7 +121,13 @@ arguments. The line gives the element, or what the pattern's groups name."""
 class RulesServer(ChatServer):
     """A model that follows `RULES`: the same answer to the same request, tools or not."""
 
+    def __init__(self):
+        super().__init__()
+        self.on_call = None  # is called with each request, before it is answered
+
     def response(self, url, body):
+        if self.on_call:
+            self.on_call()
         return 200, "application/json", json.dumps(self.answer(body)).encode()
 
     def answer(self, body):
@@ -150,36 +157,40 @@ class Project:
         self.folder = shutil.copytree(source, folder / source.name)
         self.arguments = arguments
         self.cassettes = self.folder / "cassettes"
+        self.results = self.folder / "results.jsonl"
+        self.fixtures = self.folder / "fixtures.txt"
 
-    def record(self):
-        """Record what is missing from a model that follows the rules; returns as `run`."""
-        model = RulesServer()
-        try:
-            recording = ("--miniwob-record=new_episodes", f"--miniwob-base-url={model.url}")
-            return self.run(IN_ORDER, *recording, OPENAI_API_KEY="none")
-        finally:
-            model.close()
-
-    def run(self, *arguments, **environment):
-        """Run pytest; returns the results, and the names of the fixtures that were set up."""
-        results, fixtures = self.folder / "results.jsonl", self.folder / "fixtures.txt"
-        for file in (results, fixtures):
-            file.unlink(missing_ok=True)
+    def start(self, *arguments, **environment):
+        """Start pytest, in a process group of its own."""
+        self.results.unlink(missing_ok=True)
+        self.fixtures.unlink(missing_ok=True)
         own = {
             "APPS": str(APPS),
-            "FIXTURES": str(fixtures),
+            "FIXTURES": str(self.fixtures),
             "PYTEST_ADDOPTS": " ".join(
                 f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in OF_APPS
             ),
             "PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         }
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", "-pfixtures_plugin", "--miniwob-results=results.jsonl",
-             *self.arguments, *arguments],
-            cwd=self.folder, env=os.environ | own | environment, capture_output=True, text=True,
+        command = [
+            sys.executable, "-m", "pytest", "-pfixtures_plugin", "--miniwob-results=results.jsonl",
+            *self.arguments, *arguments,
+        ]  # fmt: skip
+        return subprocess.Popen(
+            command, cwd=self.folder, env=os.environ | own | environment, start_new_session=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-        assert run.returncode == 0, run.stdout + run.stderr
-        return results.read_bytes(), fixtures.read_text().split()
+
+    def run(self, *arguments, **environment):
+        """Run pytest; returns the results, and the names of the fixtures that were set up."""
+        with self.start(*arguments, **environment) as process:
+            output = process.communicate()[0]
+        assert process.returncode == 0, output
+        return self.results.read_bytes(), self.fixtures.read_text().split()
+
+    def record(self, model):
+        """Record what is missing; returns as `run`."""
+        return self.run(*recording(model), OPENAI_API_KEY="none")
 
     def tapes(self):
         """All that was recorded: the bytes of each file."""
@@ -188,6 +199,19 @@ class Project:
 
 
 IN_ORDER = "-pno:randomly"
+
+
+def recording(model):
+    """The options of a recording from a model."""
+    return IN_ORDER, "--miniwob-record=new_episodes", f"--miniwob-base-url={model.url}"
+
+
+@pytest.fixture(scope="module")
+def model():
+    model = RulesServer()
+    yield model
+    model.close()
+
 
 FRONT = APPS / "notes" / "dist"
 SERVERS = APPS / "venv" / ".installed"
@@ -224,13 +248,13 @@ LIGHT = ("django", "flask", "react")
         for name in NAMED
     ],
 )
-def recorded(request, tmp_path_factory):
+def recorded(request, model, tmp_path_factory):
     """A project that was recorded from its running app, the results, and the app's fixtures."""
     name, started, needs, arguments = NAMED[request.param]
     if needs and not needs.exists():
         pytest.skip(f"no {needs}: run make apps")
     project = Project(ROOT / "tests" / "apps" / name, tmp_path_factory.mktemp("apps"), arguments)
-    results, fixtures = project.record()
+    results, fixtures = project.record(model)
     assert started.issubset(fixtures)
     return project, results, started
 
@@ -287,12 +311,33 @@ def test_its_replay_is_the_same_in_another_zone_and_language(recorded):
 @pytest.mark.sweep
 @pytest.mark.xdist_group("app-django")
 @pytest.mark.parametrize("recorded", ["django"], indirect=True)
-def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, tmp_path):
+def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model, tmp_path):
     project, results, _ = recorded
     changed = Project(project.folder, tmp_path, project.arguments)
     [tests] = changed.folder.glob("test_*.py")
     goal = re.compile(r"""\.(['"])""")  # its end
     tests.write_text(goal.sub(r"!\1", tests.read_text(), count=1))
-    assert changed.record()[1].count("transactional_db") == 1
+    assert changed.record(model)[1].count("transactional_db") == 1
     assert changed.tapes() != project.tapes()
     check((changed, results, DJANGO), IN_ORDER)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("number", [1, 5, 9, 13])
+def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, number):
+    """An item of 13 calls; its app begins again, and the calls are on the tape."""
+    project = Project(ROOT / "tests" / "apps" / "flask_shop", tmp_path, ["-korder"])
+    model.requests.clear()
+
+    def kill():
+        if len(model.requests) == number:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    model.on_call = kill
+    process = project.start(*recording(model), OPENAI_API_KEY="none")
+    process.communicate()
+    model.on_call = None
+    assert len(model.requests) == number
+    results, _ = project.record(model)
+    assert len(model.requests) == 13 + 1
+    check((project, results, {"live_server"}), IN_ORDER)
