@@ -12,19 +12,28 @@ import hashlib
 import json
 import re
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from html import escape
+from functools import partial
 from http.client import responses
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
 from pytest_miniwob_agent.browser.page import BINDING
-from pytest_miniwob_agent.core.app import PageRequest, PageResponse
+from pytest_miniwob_agent.browser.sockets import STREAM, Deliveries
+from pytest_miniwob_agent.core.app import (
+    App,
+    PageMessage,
+    PageRequest,
+    PageResponse,
+    file_name,
+    without_refresh,
+)
 from pytest_miniwob_agent.core.errors import MiniwobError, PageError
 
 ORDERED = frozenset(("Script", "XHR", "Fetch", "EventSource"))
@@ -45,6 +54,9 @@ DELAYABLE = ("Medium", "Low", "VeryLow")
 FLYING = 2
 """It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
 
+POLL = 0.02
+"""Real seconds between two questions whether the app may still send something."""
+
 SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 """Media types that a window shows; it downloads anything else."""
 
@@ -53,8 +65,6 @@ EMPTY = (204, 205)
 
 ATTACHING = {"waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "page"}]}
 """How windows are attached to that a page opens."""
-
-_REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
 
 GATE: tuple[Command, ...] = (
     ("Runtime.enable", {}),
@@ -81,11 +91,11 @@ class Gate:
     Args:
         devtools: the window.
         prepare: commands for each window that its pages open.
-        answer: answers a request of an allowed origin; None leaves it open. Called in a thread.
-        allows: True for addresses that pages may ask for.
+        app: answers, in a thread.
+        step: the number of actions so far.
 
     Attributes:
-        error: the first error of `answer`.
+        error: the first error of the app.
         remarks: what the author of the task should know.
         downloads: the digests of downloaded files, by their names.
     """
@@ -94,18 +104,23 @@ class Gate:
         self,
         devtools: DevTools,
         prepare: Sequence[Command],
-        answer: Callable[[PageRequest], PageResponse | None],
-        allows: Callable[[str], bool],
+        app: App,
+        step: Callable[[], int],
     ) -> None:
         self._devtools, self._prepare = devtools, prepare
-        self._answer, self._allows = answer, allows
+        self._app, self._step = app, step
         self._changed = threading.Condition()
         self._order: list[str] = []  # network ids of requests that are not answered, as made
         self._paused: dict[str, Message] = {}  # by network id
         self._open: dict[str, str] = {}  # kinds of requests without an end, by network id
         self._delayable: set[str] = set()  # network ids of requests of lower priority
         self._arrived: set[str] = set()  # network ids of requests that have ended
-        self._questions: list[tuple[int, int, str]] = []  # of pages: number, context, session
+        # Of pages: number, context, session, and the time of the page's clock.
+        self._questions: list[tuple[int, int, str, float]] = []
+        self._deliveries = Deliveries(app)
+        self._heard: deque[Message] = deque()  # what pages do with sockets
+        self._aside: dict[int, Message] = {}  # paused requests that are answered later, by number
+        self._late: deque[PageMessage] = deque()  # answers to them
         self._count = 0  # of counted requests
         self._answering = self._closed = False
         self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
@@ -129,8 +144,8 @@ class Gate:
 
     @property
     def busy(self) -> bool:
-        """True while a request is being answered: the page can't answer."""
-        return self._answering
+        """True while something is waited for that the app sends: the page can't answer."""
+        return self._answering or bool(self._questions and self._quiet)
 
     def close(self) -> None:
         """Let go of the window, in any state."""
@@ -210,24 +225,38 @@ class Gate:
         told = json.loads(event["payload"])
         with self._changed:
             if "ask" in told:
-                asked = told["ask"], event["executionContextId"], event["session"]
-                self._questions.append(asked)
+                context = event["executionContextId"]
+                self._questions.append((told["ask"], context, event["session"], told["now"]))
+            elif "socket" in told:
+                self._heard.append(told | {"session": event["session"]})
             elif "download" in told:
                 self.downloads |= [told["download"]]
             else:
                 self._handed[event["session"]] = told["handed"]
             self._tell()
+            self._changed.notify_all()
 
     @property
     def _quiet(self) -> bool:
         waits = any(kind in COUNTED for kind in self._open.values())
-        return not (self._answering or self._paused or waits)
+        return not (self._answering or self._paused or self._heard or self._late or waits)
 
     def _tell(self) -> None:
-        """Answer the page's questions when nothing is under way."""
+        """Answer the page's questions when nothing is under way, with what has come for sockets."""
         while self._questions and self._quiet:
-            question, context, session = self._questions.pop(0)
-            expression = f"miniwobAgent.told({question}, {self._count})"
+            question, context, session, now = self._questions[0]
+            try:
+                came = self._deliveries.take(now, session)
+            except MiniwobError as error:
+                self.error, came = self.error or error, []
+            if came is None:
+                return  # it is asked again
+            del self._questions[0]
+            late = [message for message in came if message["socket"] in self._aside]
+            self._late += late
+            self._count += len(late)
+            told = json.dumps([message for message in came if message not in late])
+            expression = f"miniwobAgent.told({question}, {self._count}, {told})"
             ask = {"expression": expression, "contextId": context, "silent": True}
             self._devtools.begin("Runtime.evaluate", ask, session)
 
@@ -236,24 +265,36 @@ class Gate:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._next() or self._closed or self._paused)
-                if not self._closed and not self._next():
-                    self._changed.wait_for(lambda: self._next() or self._closed, ANNOUNCED)
-                if self._closed:
+                while (job := self._job()) is None and not self._closed:
+                    self._changed.wait(POLL if self._questions else None)
+                    self._tell()
+                if job is None:
                     return
-                id_ = self._next() or next(iter(self._paused))
-                paused = self._paused.pop(id_)
-                if id_ in self._order:
-                    self._order.remove(id_)
                 self._answering = True
             try:
-                self._handle(paused, paused.get("networkId", ""))
+                job()
             except WebDriverException:
                 pass  # the page has gone, or the browser
             finally:
                 with self._changed:
                     self._answering = False
                     self._tell()
+
+    def _job(self) -> Callable[[], None] | None:
+        """What is to be done next; None if there is nothing, or the gate is closed."""
+        if self._heard:
+            return partial(self._relay, self._heard.popleft())
+        if self._late:
+            return partial(self._answer_late, self._late.popleft())
+        if self._paused and not self._next():
+            self._changed.wait_for(lambda: self._next() or self._closed, ANNOUNCED)
+        if self._closed or not self._paused:
+            return None
+        id_ = self._next() or next(iter(self._paused))
+        paused = self._paused.pop(id_)
+        if id_ in self._order:
+            self._order.remove(id_)
+        return partial(self._handle, paused, paused.get("networkId", ""))
 
     def _next(self) -> str:
         """The first request that was made, if it is paused; empty if not, or if there is none.
@@ -274,7 +315,7 @@ class Gate:
     def _handle(self, paused: Message, network: str) -> None:
         request, kind = paused["request"], paused["resourceType"]
         asked = PageRequest(
-            kind,
+            "Fetch" if self._open.get(network) == "Fetch" else kind,  # the domain Fetch says XHR
             request["method"],
             request["url"],
             request["headers"],
@@ -284,39 +325,71 @@ class Gate:
         )
         windows = {target: session for session, target in self._devtools.opened}
         main = kind == "Document" and paused["frameId"] in windows
-        if not self._allows(asked.url):
-            self.remark(
-                f"a request was refused, as it leads out of the app: {asked.method} {asked.url}; "
-                "AppTask(origins=[...]) allows further ones"
-            )
+        if not self._app.allows(asked.url):
+            self._refuse(asked.method, asked.url)
             return self._stay(paused, network) if main else self._fail(paused, network, "Failed")
         try:
-            answer = self._answer(asked)
+            answer = self._asked(asked)
         except MiniwobError as error:
             self.error = self.error or error
             return self._fail(paused, network, "Failed")
-        except Exception as error:  # noqa: BLE001 - such as one of the task's `scrub`
-            what = f"{asked} could not be answered: {type(error).__name__}: {error}"
-            self.error = self.error or PageError(what)
-            return self._fail(paused, network, "Failed")
-        if answer is None:
-            self.remark(f"nothing has answered {asked.method} {asked.url}")
+        if answer is None or not answer.status:
+            self.remark(f"{asked} was not waited for, as its answer comes later, or never")
             with self._changed:
-                self._open.pop(network, None)  # it is not waited for
+                self._open.pop(network, None)
+                if answer is not None:
+                    self._aside[answer.socket] = paused
             return None
         disposition = answer.header("content-disposition")
         downloads = "attachment" in disposition or not SHOWN.search(answer.header("content-type"))
         if main and (answer.status in EMPTY or (downloads and answer.status < 300)):
             if answer.status not in EMPTY:
                 digest = hashlib.sha256(answer.body).hexdigest()
-                self.downloads[_file_name(asked.url, disposition)] = digest
+                self.downloads[file_name(asked.url, disposition)] = digest
             return self._stay(paused, network)
         if kind == "Document":
-            answer = _without_refresh(answer)
+            answer = without_refresh(answer)
         if main and not 300 <= answer.status < 400:
             timing = f'miniwob-agent;desc="{quote(self._hand_over(paused["session"]), safe="")}"'
             answer = replace(answer, headers=[*answer.headers, ("Server-Timing", timing)])
         return self._fulfil(paused, network, answer)
+
+    def _asked(self, request: PageRequest) -> PageResponse | None:
+        """Ask the app; raises a `MiniwobError`."""
+        try:
+            return self._app.answer(request, self._step(), lambda: bool(self._paused))
+        except MiniwobError:
+            raise
+        except Exception as error:  # such as one of the task's `scrub`
+            what = f"{request} could not be answered: {type(error).__name__}: {error}"
+            raise PageError(what) from error
+
+    def _answer_late(self, message: PageMessage) -> None:
+        """Answer a request that was set aside."""
+        paused = self._aside.pop(message["socket"])
+        network = paused.get("networkId", "")
+        with self._changed:
+            self._open[network] = paused["resourceType"]
+        if "response" in message:
+            self._fulfil(paused, network, message["response"])
+        else:
+            self._fail(paused, network, "Failed")
+
+    def _relay(self, told: Message) -> None:
+        """Do with a socket what the page does."""
+        request = self._deliveries.request_of(told, partial(self._call, session=told["session"]))
+        if request is None:
+            return self._refuse(told["kind"], told["url"])
+        try:
+            self._asked(request)
+        except MiniwobError as error:
+            self.error = self.error or error
+
+    def _refuse(self, what: str, url: str) -> None:
+        self.remark(
+            f"a request was refused, as it leads out of the app: {what} {url}; "
+            "AppTask(origins=[...]) allows further ones"
+        )
 
     def _hand_over(self, session: str) -> str:
         """Return what the page in a window, or the one that has opened it, hands over."""
@@ -330,8 +403,12 @@ class Gate:
         return str(found["result"].get("value", ""))
 
     def _fulfil(self, paused: Message, network: str, answer: PageResponse) -> None:
+        headers = list(answer.headers)
         with self._changed:
             self._arrived.discard(network)
+        if answer.socket:  # its parts come as messages
+            self._deliveries.own(answer.socket, paused["session"])
+            headers += [(STREAM, str(answer.socket)), ("Access-Control-Expose-Headers", STREAM)]
         try:
             self._call(
                 "Fetch.fulfillRequest",
@@ -340,7 +417,7 @@ class Gate:
                 responseCode=answer.status,
                 # Without a phrase, a status that Chromium knows none for leaves the request open.
                 responsePhrase=responses.get(answer.status, "Unnamed"),
-                responseHeaders=[{"name": name, "value": value} for name, value in answer.headers],
+                responseHeaders=[{"name": name, "value": value} for name, value in headers],
                 body=base64.b64encode(answer.body).decode(),
             )
         except WebDriverException:
@@ -367,20 +444,3 @@ class Gate:
             self._call("Fetch.failRequest", paused["session"], **fail)
         finally:
             self._finish(network)
-
-
-def _without_refresh(answer: PageResponse) -> PageResponse:
-    """Return a document whose refresh goes by the page's clock (page/network.js)."""
-    if "html" not in answer.header("content-type"):
-        return answer
-    body = _REFRESH.sub(rb"\1miniwob-refresh", answer.body)
-    if after := answer.header("refresh"):
-        body += f'<meta http-equiv="miniwob-refresh" content="{escape(after)}">'.encode()
-    headers = [(name, value) for name, value in answer.headers if name.lower() != "refresh"]
-    return replace(answer, headers=headers, body=body)
-
-
-def _file_name(url: str, disposition: str) -> str:
-    """Return the name of a download, as its header or its address gives it."""
-    found = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", disposition)
-    return unquote(found[1] if found else urlsplit(url).path.rpartition("/")[2]) or "download"

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import urllib3
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3 import BaseHTTPResponse, Timeout
+from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.core.app import AppTask, PageRequest, PageResponse
+from pytest_miniwob_agent.browser.live_sockets import LOCAL, SILENCE, Inbox, Sockets
+from pytest_miniwob_agent.core.app import (
+    AppTask,
+    PageMessage,
+    PageRequest,
+    PageResponse,
+)
 from pytest_miniwob_agent.core.errors import PageError, UsageError
 
 PATIENCE = 20.0
-"""Real seconds that an app may take to answer; after that the request stays open: a long poll."""
+"""Real seconds that an app may take to answer; after that the page goes on without: a long poll."""
+
+CROWDED = 1.0
+"""Real seconds after which a request of a script is set aside for others that wait for it."""
+
+POLL = 0.02
+"""Real seconds between two questions whether a request is to be set aside."""
+
+STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
+"""Media types of answers that `fetch` gets by and by."""
 
 LARGEST = 50_000_000
 """Bytes of an answer that can be recorded."""
-
-LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|0\.0\.0\.0|::1|.*\.localhost")
-"""Hosts of this machine, whose names and ports differ from run to run."""
 
 TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
 """Media types in which the app's address may stand."""
@@ -93,10 +111,16 @@ class LiveApp:
             origin_of(address, "app" if number == 1 else f"app-{number}"): address
             for number, address in enumerate(addresses, start=1)
         }
-        self._pool = urllib3.PoolManager(retries=False, timeout=PATIENCE)
+        patience = Timeout(connect=PATIENCE, read=None)
+        self._pool = urllib3.PoolManager(retries=False, timeout=patience, maxsize=8)
         if all(LOCAL.fullmatch(urlsplit(address).hostname or "") for address in addresses):
             classes = {**self._pool.pool_classes_by_scheme, "https": _SelfSigned}
             self._pool.pool_classes_by_scheme = classes
+        self._polls: set[tuple[str, str]] = set()  # methods and paths of long polls
+        self._changes = 0  # requests that may change something
+        self._count = 0
+        self._inbox = Inbox(self._text_to_page)
+        self._sockets = Sockets(self._inbox)
         self._secrets: dict[str, str] = {}  # stand-ins of what neither page nor tape may have
         # Pairs of what the app and the page call the same.
         self._names = [
@@ -111,48 +135,144 @@ class LiveApp:
         """The origins in the browser; the first is the app's own."""
         return list(self._addresses)
 
-    def answer(self, request: PageRequest) -> PageResponse | None:
-        """Ask the app; None if no answer comes in time.
+    def begin_trial(self) -> None:
+        """Close the sockets of the trial before."""
+        self._sockets.leave_all()
+        self._inbox = Inbox(self._text_to_page)
+        self._sockets = Sockets(self._inbox)
+        self._count = 0
+
+    def messages(self) -> list[PageMessage] | None:
+        """Return what has come by sockets; None while something may still come."""
+        return self._inbox.take()
+
+    def answer(self, request: PageRequest, crowded: Callable[[], bool]) -> PageResponse | None:
+        """Ask the app; None for what a page does with a socket.
+
+        A request of a script that the app answers only once it has got others, such as a long poll,
+        is set aside as soon as others wait for it, and any other one after `PATIENCE`.
 
         Raises:
             PageError: the app can't be reached, or what it sends can't be recorded.
         """
+        if request.socket:
+            self._relay(request)
+            return None
+        self._changes += request.method != "GET"
+        asked: Future[PageResponse] = Future()
+
+        def ask() -> None:
+            try:
+                asked.set_result(self._ask(request))
+            except Exception as error:  # noqa: BLE001 - it is raised where it is asked for
+                asked.set_exception(error)
+
+        threading.Thread(target=ask, daemon=True).start()
+        place, began = (request.method, urlsplit(request.url).path), time.monotonic()
+        patience = SILENCE if place in self._polls else PATIENCE
+        scripted = request.kind in ("XHR", "Fetch")
+        while not wait([asked], POLL).done:
+            passed = time.monotonic() - began
+            if passed > patience or (scripted and passed > CROWDED and crowded()):
+                return self._set_aside(asked, place, patience - passed)
+        self._inbox.stir()
+        return asked.result()
+
+    def _set_aside(
+        self, asked: Future[PageResponse], place: tuple[str, str], left: float
+    ) -> PageResponse:
+        """Have an answer come later, for which `left` seconds are left."""
+        inbox, socket, changes = self._inbox, self._number(), self._changes
+
+        def come(_: object) -> None:
+            if self._changes > changes:
+                self._polls.add(place)
+            if asked.exception():
+                inbox.put(socket, "error")
+            else:
+                inbox.put(socket, "answer", response=asked.result())
+            inbox.close(socket)
+
+        if left <= 0:
+            self._polls.add(place)
+        inbox.expect(socket, max(left, SILENCE))
+        asked.add_done_callback(come)
+        return PageResponse(0, socket=socket)
+
+    def _number(self) -> int:
+        """The number of an answer that comes later: less than 0, as those of sockets are more."""
+        self._count -= 1
+        return self._count
+
+    def _relay(self, request: PageRequest) -> None:
+        """Do with a socket what the page does."""
+        sockets, socket = self._sockets, request.socket
+        match request.method:
+            case "OPEN" if request.kind == "WebSocket":
+                place = self._place(replace(request, url=f"http{request.url[2:]}"))
+                sockets.open(socket, *place)
+            case "OPEN":
+                sockets.stream(socket, partial(self._urlopen, replace(request, method="GET")))
+            case "SEND" if request.headers:
+                sockets.send(socket, self._to_app(request.body.decode()))
+            case "SEND":
+                sockets.send(socket, request.body)
+            case "CLOSE":
+                sockets.close(socket, int(request.headers.get("Code", 1000)), request.body.decode())
+            case _:
+                sockets.leave(socket)
+
+    def _place(self, request: PageRequest) -> tuple[str, str, dict[str, str]]:
+        """Address, path and headers of a request in the app."""
         origin = "/".join(request.url.split("/")[:3])
-        address = self._addresses[origin]
         headers = {
             name: self._to_app(value)
             for name, value in request.headers.items()
             if name.lower() not in PLACE
         }
+        path = self._to_app(request.url[len(origin) :], escaped=True)
+        return self._addresses[origin], path, headers
+
+    def _urlopen(self, request: PageRequest) -> BaseHTTPResponse:
+        address, path, headers = self._place(request)
         content = next((v for k, v in request.headers.items() if k.lower() == "content-type"), "")
         body = request.body
         if TEXT.search(content) or "form-data" in content:
             escaped = "urlencoded" in content
             body = self._to_app(body.decode("latin-1"), escaped=escaped).encode("latin-1")
-        path = self._to_app(request.url[len(origin) :], escaped=True)
+        with self._bypass_vcr():
+            return self._pool.urlopen(
+                request.method,
+                address + path,
+                body=body or None,
+                headers=headers | {"Host": urlsplit(address).netloc, "Accept-Encoding": "gzip"},
+                redirect=False,
+                preload_content=False,
+            )
+
+    def _ask(self, request: PageRequest) -> PageResponse:
         try:
-            with self._bypass_vcr():
-                found = self._pool.urlopen(
-                    request.method,
-                    address + path,
-                    body=body or None,
-                    headers=headers | {"Host": urlsplit(address).netloc, "Accept-Encoding": "gzip"},
-                    redirect=False,
-                )
-        except ReadTimeoutError:
-            return None
+            found = self._urlopen(request)
+            kept = [(k, v) for k, v in found.headers.items() if k.lower() not in PLACE]
+            comes = request.kind == "Fetch" and STREAMED.search(
+                found.headers.get("content-type", "")
+            )
+            if comes:
+                socket = self._number()
+                self._sockets.pass_on(socket, found)
+                return replace(self._for_page(found.status, kept, b""), socket=socket)
+            body = found.data
         except HTTPError as error:
             raise PageError(
-                f"the app at {address} does not answer {request}: {error}. Does the fixture "
-                f"{self._task.app!r} still run it?"
+                f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does "
+                f"the fixture {self._task.app!r} still run it?"
             ) from None
-        if len(found.data) > LARGEST:
+        if len(body) > LARGEST:
             raise PageError(
-                f"{request} got {len(found.data):,} bytes, which is more than a recording takes "
+                f"{request} got {len(body):,} bytes, which is more than a recording takes "
                 f"({LARGEST:,}): let the task do without it"
             )
-        kept = [(name, value) for name, value in found.headers.items() if name.lower() not in PLACE]
-        return self._for_page(found.status, kept, found.data)
+        return self._for_page(found.status, kept, body)
 
     def _for_page(
         self, status: int, headers: Iterable[tuple[str, str]], body: bytes
@@ -188,11 +308,15 @@ class LiveApp:
             text = re.sub(pattern, self._stand_in, text)
         return text
 
+    def _text_to_page(self, text: str) -> str:
+        return self._task.scrubbed(self._to_page(text))
+
     def _stand_in(self, found: re.Match[str]) -> str:
         return self._secrets.setdefault(found[0], f"redacted-{len(self._secrets) + 1}")
 
     def close(self) -> None:
         """Close the connections."""
+        self._sockets.leave_all()
         self._pool.clear()
 
 

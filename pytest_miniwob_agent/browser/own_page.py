@@ -178,8 +178,8 @@ class AppPage(OwnPage):
         self._gate = Gate(
             browser.devtools,
             browser.prepare(),
-            lambda request: self._app.answer(request, self._step),
-            self._app.allows,
+            self._app,
+            lambda: self._step,
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
         driver.get(origin + start)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email import message_from_bytes
+from html import escape
 from typing import Any, Protocol
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Observation
@@ -21,18 +22,32 @@ PASSIVE = frozenset(
 )
 """Kinds of GET requests whose number is the browser's business: they may repeat or be missing."""
 
+_REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
 _BOUNDARY = re.compile(rb"\A--(-+WebKitFormBoundary\w+)")
+
+
+SAID = {"OPEN": "the socket", "SEND": "a message on the socket", "CLOSE": "the end of the socket"}
+"""What a page does with a socket, by the names that stand for methods."""
+
+PageMessage = dict[str, Any]
+"""What comes to a page later than it was asked for: `socket` is a number, `type` that of an event,
+or `answer` for the `response` to a request that was set aside."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request of the browser; `kind` is CDP's resource type, such as `Document`."""
+    """A request of the browser; `kind` is CDP's resource type, such as `Document`.
+
+    What a page does with a socket is one too, with a name of `SAID` as its method, and the number
+    of the socket in the trial.
+    """
 
     kind: str
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    socket: int = 0
 
     @property
     def sent(self) -> bytes:
@@ -46,7 +61,8 @@ class PageRequest:
         return self.method != "GET" or self.kind not in PASSIVE
 
     def __str__(self) -> str:
-        return f"{self.method} {urlsplit(self.url)._replace(scheme='', netloc='').geturl()}"
+        what = SAID.get(self.method, self.method)
+        return f"{what} {urlsplit(self.url)._replace(scheme='', netloc='').geturl()}"
 
     @property
     def fields(self) -> Any:
@@ -73,15 +89,36 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """An answer as the browser gets it, whether it is recorded or replayed."""
+    """An answer as the browser gets it, whether it is recorded or replayed.
+
+    With a number, messages follow: the parts of its body, or all of it where the status is 0.
+    """
 
     status: int
     headers: Sequence[tuple[str, str]] = ()
     body: bytes = b""
+    socket: int = 0
 
     def header(self, name: str) -> str:
         """Return the value of a header, by its lower-case name; empty if it is missing."""
         return next((value for key, value in self.headers if key.lower() == name), "")
+
+
+def without_refresh(answer: PageResponse) -> PageResponse:
+    """Return a document whose refresh goes by the page's clock (page/network.js)."""
+    if "html" not in answer.header("content-type"):
+        return answer
+    body = _REFRESH.sub(rb"\1miniwob-refresh", answer.body)
+    if after := answer.header("refresh"):
+        body += f'<meta http-equiv="miniwob-refresh" content="{escape(after)}">'.encode()
+    headers = [(name, value) for name, value in answer.headers if name.lower() != "refresh"]
+    return replace(answer, headers=headers, body=body)
+
+
+def file_name(url: str, disposition: str) -> str:
+    """Return the name of a download, as its header or its address gives it."""
+    found = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", disposition)
+    return unquote(found[1] if found else urlsplit(url).path.rpartition("/")[2]) or "download"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +243,19 @@ class App(Protocol):
     def allows(self, url: str) -> bool:
         """True for an address that pages may ask for."""
 
-    def answer(self, request: PageRequest, step: int) -> PageResponse | None:
-        """Answer a request of the page, at a number of actions; None if nothing comes."""
+    def answer(
+        self, request: PageRequest, step: int, crowded: Callable[[], bool]
+    ) -> PageResponse | None:
+        """Answer a request of the page, at a number of actions; None if nothing comes.
+
+        `crowded` is True while further requests wait for this one.
+        """
+
+    def messages(self, now: float) -> list[PageMessage] | None:
+        """Return what has come for the page, which is idle at this time of its clock.
+
+        None while something may still come.
+        """
 
     def judge(self, trial: AppTrial) -> float:
         """Return the reward; 0 while the trial is undecided."""

@@ -109,8 +109,8 @@ def _open_app(
     from pytest_miniwob_agent.browser.live_app import LiveApp, address_of
     from pytest_miniwob_agent.browser.own_page import AppPage
     from pytest_miniwob_agent.cassettes.files import Record
+    from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
     from pytest_miniwob_agent.cassettes.recording import bypass_vcr
-    from pytest_miniwob_agent.cassettes.traffic import RecordedApp
 
     run, settings = _run_of(request), settings_of(request.config)
     case = run.problem.case

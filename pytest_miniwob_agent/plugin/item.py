@@ -52,8 +52,8 @@ from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.telemetry import Spans
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
     from pytest_miniwob_agent.cassettes.recording import RecordedModel
-    from pytest_miniwob_agent.cassettes.traffic import RecordedApp
     from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 

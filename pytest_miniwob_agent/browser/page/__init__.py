@@ -9,7 +9,8 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 - the page and its trial: `trial` (its state, what goes on from page to page, and how a page
   declares its task), `judgement` (begin, judge, hand over)
 - determinism: `clock` (and random numbers), `style`, `dialogs` (and the frame of flight tasks);
-  on your own pages also `motion`, `requests` and `work`, on those of apps also `network`
+  on your own pages also `motion`, `requests` and `work`, on those of apps also `network` and
+  `sockets`
 - a page that is handed over to a program: `witness`
 - `served`: the functions that the other world calls
 

@@ -4,22 +4,26 @@
 import { Array, Bodies, Documents, Map, Patterns, Promise, URL, apply } from "./saved.js";
 import { leaving, own, takeBack, tell } from "./trial.js";
 import { listen } from "./listeners.js";
-import { add, askNetwork, queued, work } from "./clock.js";
+import { add, askNetwork, clock, queued, work } from "./clock.js";
 import { line } from "./requests.js";
+import { deliver } from "./sockets.js";
 
 const asking = new Map(); // number of a question -> what settles its promise
 let questions = 0;
 const ask = () => new Promise((resolve) => {
   asking.set(++questions, resolve);
-  tell({ ask: questions });
+  tell({ ask: questions, now: clock.now });
 });
 
-// Wait until nothing is under way, and no answer has led to another request.
+// Wait until nothing is under way, and nothing that came has led to another request.
 const idle = async () => {
   for (let count = -1; count !== line.count && !leaving.now;) {
     count = line.count;
-    line.count = await ask();
-    if (line.count !== count) await queued(2); // for what follows from the answers
+    const told = await ask();
+    line.count = told.count;
+    await deliver(told.messages);
+    if (told.messages.length) count = -1;
+    if (line.count !== count) await queued(2); // for what follows from it
   }
 };
 // A document that another one is to replace after some seconds: by the page's clock (gate.py).
@@ -35,9 +39,9 @@ if (own && Constants.APP) {
   listen("DOMContentLoaded", refresh);
 }
 
-// An answer of Python: the number of requests so far.
-export const told = (question, count) => {
-  asking.get(question)?.(count);
+// An answer of Python: the number of requests so far, and messages for sockets.
+export const told = (question, count, messages) => {
+  asking.get(question)?.({ count, messages });
   asking.delete(question);
 };
 

@@ -13,7 +13,7 @@ import { began, clock, nextFrame, pass, queued, rest, restless } from "./clock.j
 import { dress, trees } from "./motion.js";
 import { answerRequest, begun, line, quiet, routed, waits } from "./requests.js";
 import { download, stay, told } from "./network.js";
-import "./work.js";
+import { wires } from "./sockets.js";
 import "./dialogs.js";
 import { begin, goOn, handOver, isOver, judged, settingUp, words } from "./judgement.js";
 import { go, recognize, stirred, taken, traverse, watch } from "./witness.js";
@@ -97,7 +97,7 @@ Object.defineProperty(window, "miniwobAgent", {
     // What documents in frames of your own pages have in common with this one.
     inside: (secret) => secret === KEY && (own || outer)
       ? { answerRequest, asks, began, begun, clock, line, random: window.Math.random, remark, routed,
-        trees, waits }
+        trees, waits, wires }
       : null,
     go,
     handOver: goingToWindow,

@@ -83,7 +83,7 @@ if (own || outer) {
   expect(IDBDatabase.prototype, "complete abort", "transaction");
   expect(FileReader.prototype, "loadend",
     "readAsArrayBuffer readAsBinaryString readAsDataURL readAsText");
-  each("EventSource WebSocket", (name) => {
+  if (!Constants.APP) each("EventSource WebSocket", (name) => {
     replaceClass(name, (found) => until(found, name, "open error"));
   });
   const traverse = (name, steps) => replace(History.prototype, name, (run, self, values) => {

@@ -1,0 +1,255 @@
+"""What a running app sends later than it is asked: by sockets and streams."""
+
+from __future__ import annotations
+
+import base64
+import re
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from urllib3 import BaseHTTPResponse
+from urllib3.exceptions import HTTPError
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from pytest_miniwob_agent.core.app import PageMessage
+from pytest_miniwob_agent.core.errors import PageError
+
+LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|0\.0\.0\.0|::1|.*\.localhost")
+"""Hosts of this machine, whose names and ports differ from run to run."""
+
+SILENCE = 0.3
+"""Real seconds without a message after which a recording goes on, as no more is to be expected."""
+
+STALLED = 2.0
+"""The same for an answer that comes in parts."""
+
+CONNECTING = 10.0
+"""Real seconds that a socket may take to open."""
+
+CLOSING = 2.0
+"""Real seconds that an app may take to close a socket that the page has closed."""
+
+GOING_AWAY = 1001
+"""The code of a socket that is closed as its page is left."""
+
+
+class Inbox:
+    """What has come for the page, and until when more is waited for; any thread may use it.
+
+    Args:
+        to_page: rewrites a text for the page.
+
+    Attributes:
+        error: what went wrong where the app's messages are read.
+    """
+
+    def __init__(self, to_page: Callable[[str], str]) -> None:
+        self._to_page = to_page
+        self._lock = threading.Lock()
+        self._came: list[PageMessage] = []
+        self.error: Exception | None = None
+        self._until: dict[int, float] = {}  # by socket, as long as it is open
+
+    def expect(self, socket: int, seconds: float) -> None:
+        """Wait so long for the next message of a socket."""
+        with self._lock:
+            self._until[socket] = time.monotonic() + seconds
+
+    def stir(self) -> None:
+        """Wait for what all sockets may send, as the app was asked something."""
+        with self._lock:
+            soon = time.monotonic() + SILENCE
+            self._until = {socket: max(end, soon) for socket, end in self._until.items()}
+
+    def put(self, socket: int, type_: str, silence: float = SILENCE, **more: object) -> None:
+        """Add a message of a socket that is open; texts are rewritten."""
+        if isinstance(data := more.get("data"), bytes):
+            more |= {"data": base64.b64encode(data).decode(), "binary": True}
+        elif isinstance(data, str):
+            more["data"] = self._to_page(data)
+        with self._lock:
+            if socket in self._until:
+                self._came.append({"socket": socket, "type": type_, **more})
+                self._until[socket] = time.monotonic() + silence
+
+    def close(self, socket: int) -> None:
+        """Wait for nothing more of a socket."""
+        with self._lock:
+            self._until.pop(socket, None)
+
+    def take(self) -> list[PageMessage] | None:
+        """Return all that has come, by socket, once nothing more is waited for; None until then."""
+        if self.error is not None:
+            what = f"{type(self.error).__name__}: {self.error}"
+            raise PageError(f"a message of the app can't be delivered: {what}")
+        with self._lock:
+            if any(end > time.monotonic() for end in self._until.values()):
+                return None
+            came, self._came = self._came, []
+            # In this order, as that of different sockets differs at every run.
+            return sorted(came, key=lambda message: abs(message["socket"]))
+
+
+class Sockets:
+    """The app's ends of the sockets of a trial, each read by a thread of its own."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        self._ends: dict[int, ClientConnection | BaseHTTPResponse] = {}
+
+    def open(self, socket: int, address: str, path: str, headers: dict[str, str]) -> None:
+        """Open a WebSocket at an address such as `http://127.0.0.1:8000`."""
+        self._run(socket, self._read_socket, f"ws{address.removeprefix('http')}{path}", headers)
+
+    def stream(self, socket: int, ask: Callable[[], BaseHTTPResponse]) -> None:
+        """Have an event source get the events of an answer."""
+        self._run(socket, self._read_events, ask)
+
+    def pass_on(self, socket: int, found: BaseHTTPResponse) -> None:
+        """Have a page get an answer by and by."""
+        self._run(socket, self._read_parts, found)
+
+    def send(self, socket: int, data: str | bytes) -> None:
+        """Send a message."""
+        self._inbox.expect(socket, SILENCE)
+        end = self._ends.get(socket)
+        with suppress(ConnectionClosed):
+            if isinstance(end, ClientConnection):
+                end.send(data)
+
+    def close(self, socket: int, code: int, reason: str) -> None:
+        """Close a socket: the app then closes it, too, of which the page hears."""
+        self._inbox.expect(socket, CLOSING)
+        end = self._ends.get(socket)
+        if isinstance(end, ClientConnection):
+            end.close(code, reason)
+        else:
+            self.leave(socket)
+
+    def leave(self, socket: int) -> None:
+        """Close a socket of which the page wants to hear nothing more."""
+        self._inbox.close(socket)
+        end = self._ends.pop(socket, None)
+        if isinstance(end, ClientConnection):
+            end.close(GOING_AWAY)
+        elif end is not None:
+            with suppress(RuntimeError):  # it ends anyway
+                end.shutdown()
+
+    def leave_all(self) -> None:
+        """Close all sockets."""
+        for socket in list(self._ends):
+            self.leave(socket)
+
+    def _run(self, socket: int, read: Callable[..., None], *values: Any) -> None:
+        self._inbox.expect(socket, CONNECTING)
+
+        def run() -> None:
+            try:
+                read(socket, *values)
+            except Exception as error:  # noqa: BLE001 - such as one of the task's `scrub`
+                self._inbox.error = error
+            self._inbox.close(socket)
+            self._ends.pop(socket, None)
+
+        threading.Thread(target=run, daemon=True).start()
+
+    def _read_socket(self, socket: int, url: str, headers: dict[str, str]) -> None:
+        put = partial(self._inbox.put, socket)
+        protocols = headers.pop("Sec-WebSocket-Protocol", "")
+        given: dict[str, Any] = {
+            "origin": headers.pop("Origin"),
+            "subprotocols": protocols.split(",") if protocols else None,
+            "additional_headers": headers,
+            "open_timeout": CONNECTING,
+            "close_timeout": CLOSING,
+            "max_size": None,
+            "proxy": None,
+        }
+        if url.startswith("wss:") and LOCAL.fullmatch(urlsplit(url).hostname or ""):
+            given["ssl"] = ssl.create_default_context()
+            given["ssl"].check_hostname, given["ssl"].verify_mode = False, ssl.CERT_NONE
+        code, reason = 1006, ""
+        with (
+            suppress(OSError, WebSocketException),
+            connect(url, **given) as end,
+        ):
+            self._ends[socket] = end
+            put("open", protocol=end.subprotocol or "")
+            with suppress(ConnectionClosed):
+                for data in end:
+                    put("message", data=data)
+            code, reason = end.close_code or code, end.close_reason or ""
+        if code == 1006:
+            put("error")
+        put("close", code=code, reason=reason)
+
+    def _read_events(self, socket: int, ask: Callable[[], BaseHTTPResponse]) -> None:
+        put = partial(self._inbox.put, socket)
+        fatal = False
+        try:
+            self._ends[socket] = found = ask()
+            fatal = found.status != 200 or "text/event-stream" not in found.headers["content-type"]
+            if not fatal:
+                put("open")
+                for event in events(blocks(found)):
+                    put(**event)
+        except (HTTPError, LookupError):
+            pass
+        put("error", fatal=fatal)
+
+    def _read_parts(self, socket: int, found: BaseHTTPResponse) -> None:
+        put = partial(self._inbox.put, socket, silence=STALLED)
+        self._ends[socket] = found
+        try:
+            for block in blocks(found):
+                try:
+                    put("message", data=block.decode())
+                except UnicodeDecodeError:
+                    put("message", data=block)
+            put("close")
+        except HTTPError:
+            put("error")
+
+
+def blocks(found: BaseHTTPResponse) -> Iterator[bytes]:
+    """The body of an answer as it comes, in whole lines."""
+    left = b""
+    while part := found.read1():
+        whole, end, left = (left + part).rpartition(b"\n")
+        if end:
+            yield whole + end
+    if left:
+        yield left
+
+
+def events(parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The messages of an event stream
+    (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+    """
+    data: list[str] = []
+    event: dict[str, Any] = {}
+    for part in parts:
+        for line in re.split("\r\n|\r|\n", part.decode("utf-8", "replace").removesuffix("\n")):
+            name, _, value = line.partition(":")
+            value = value.removeprefix(" ")
+            match name:
+                case "data":
+                    data.append(value)
+                case "event":
+                    event["name"] = value
+                case "id":
+                    event["last"] = value
+                case "retry" if value.isdecimal():
+                    event["retry"] = int(value)
+            if not line and (data or event):
+                kind = {"type_": "message", "data": "\n".join(data)} if data else {"type_": "retry"}
+                yield {"name": "message", **event, **kind}
+                data, event = [], {}

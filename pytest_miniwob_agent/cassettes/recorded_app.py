@@ -1,0 +1,328 @@
+"""The app of an item: running and recorded, or its tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Protocol
+
+from pytest_miniwob_agent.cassettes.drift import diff
+from pytest_miniwob_agent.cassettes.traffic import (
+    SHOWN,
+    TRAFFIC,
+    Bodies,
+    Exchange,
+    Traffic,
+    Trial,
+    digest_of,
+)
+from pytest_miniwob_agent.core import secrets
+from pytest_miniwob_agent.core.app import (
+    AppTask,
+    AppTrial,
+    PageMessage,
+    PageRequest,
+    PageResponse,
+)
+from pytest_miniwob_agent.core.errors import (
+    CassetteError,
+    CassetteNotWritten,
+    Cause,
+    Drift,
+    NotRecorded,
+    PageError,
+)
+from pytest_miniwob_agent.core.files import display_path, write_atomically
+
+LEAVE = "LEAVE"
+"""What a page does with a socket that it leaves behind: not on the tape."""
+
+
+class Origin(Protocol):
+    """What answers live requests."""
+
+    @property
+    def origins(self) -> list[str]:
+        """The origins in the browser."""
+
+    def begin_trial(self) -> None:
+        """Forget what the trial before has left open."""
+
+    def answer(self, request: PageRequest, crowded: Callable[[], bool]) -> PageResponse | None:
+        """Answer a request; None if nothing comes."""
+
+    def messages(self) -> list[PageMessage] | None:
+        """Return what has come; None while more may come."""
+
+
+class RecordedApp:
+    """The app of an item: its tape as long as that goes, or the running app, which is recorded.
+
+    An item is replayed whole, or live whole: `go_live` begins it again with the app.
+
+    Args:
+        task: the task.
+        seed: the case's seed.
+        folder: the cassette folder.
+        stem: the item's cassette in it.
+        start: starts the app; its value for `setup` and `reward`, and what answers. None for a
+            replay alone.
+        anew: True to record whatever is on the tape.
+    """
+
+    def __init__(
+        self,
+        task: AppTask,
+        seed: int,
+        folder: Path,
+        stem: str,
+        start: Callable[[], tuple[Any, Origin]] | None,
+        *,
+        anew: bool = False,
+    ) -> None:
+        self.path = folder / f"{stem}{TRAFFIC}"
+        self._task, self._seed, self._start = task, seed, start
+        self._bodies = Bodies(folder)
+        self._app: tuple[Any, Origin] | None = None
+        self._traffic: Traffic | None = None
+        self._trial = Trial("", "")
+        self._left: list[Exchange] = []  # of the trial, in a replay
+        self._coming: list[dict[str, Any]] = []  # messages of the trial, in a replay
+        self._number = self._questions = 0
+        self._made = 0  # strict requests
+        self._requests: list[PageRequest] = []
+        if start is not None and (anew or not self.path.exists()):
+            self.go_live()
+
+    @property
+    def live(self) -> bool:
+        """True if the app runs."""
+        return self._app is not None
+
+    @property
+    def can_go_live(self) -> bool:
+        """True if the episode may begin again with the running app."""
+        return not self.live and self._start is not None
+
+    def go_live(self) -> None:
+        """Start the app; the episode begins again."""
+        assert self._start is not None
+        self._app = self._start()
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Begin the episode again."""
+        if self._app is not None:
+            self._traffic = Traffic(self._app[1].origins)
+        self._number = 0
+
+    def begin_trial(self) -> tuple[str, str, str]:
+        """Begin the next trial; its goal, origin, and path of its start."""
+        self._questions = self._made = 0
+        self._requests = []
+        goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)
+        if self._app is not None:
+            assert self._traffic is not None
+            self._app[1].begin_trial()
+            if self._task.setup is not None:
+                self._task.setup(self._app[0], self._seed)
+            self._trial = Trial(goal, start)
+            self._traffic.trials.append(self._trial)
+        else:
+            if not self.path.exists():
+                raise NotRecorded(f"there is no traffic {display_path(self.path)}")
+            self._traffic = self._traffic or Traffic.load(self.path)
+            if self._number == len(self._traffic.trials):
+                raise self._drift(f"trial {self._number + 1} was not recorded")
+            self._trial = self._traffic.trials[self._number]
+            self._left = list(self._trial.exchanges)
+            self._coming = list(self._trial.messages)
+            for name, now in (("goal", goal), ("start", start)):
+                if (recorded := getattr(self._trial, name)) != now:
+                    raise self._drift(f"the {name} is {now!r} now, and was {recorded!r}")
+        self._number += 1
+        return self._trial.goal, self._traffic.origins[0], self._trial.start
+
+    def allows(self, url: str) -> bool:
+        """True for an address of the app, or of another origin that the task names."""
+        assert self._traffic is not None
+        return "/".join(url.split("/")[:3]) in self._traffic.origins
+
+    def answer(
+        self, request: PageRequest, step: int, crowded: Callable[[], bool]
+    ) -> PageResponse | None:
+        """Answer a request; raises a `Drift` if it is not on the tape, and as the live app does."""
+        if request.method == LEAVE:
+            return None if self._app is None else self._app[1].answer(request, crowded)
+        self._requests.append(request)
+        self._made += request.strict and request.kind != "Ping"  # which nobody waits for
+        if self._app is None:
+            return self._replay(request, step)
+        answer = self._app[1].answer(request, crowded)
+        text = request.sent[:SHOWN].decode("utf-8", "replace")
+        exchange = Exchange(
+            step, request.kind, request.method, request.url, digest_of(request.sent), text
+        )
+        exchange.socket = request.socket
+        if answer is not None:
+            exchange.status, exchange.headers = answer.status, _kept(answer.headers)
+            exchange.socket = answer.socket
+            self._check_secrets(request, request.url, exchange.headers, answer.body)
+            exchange.body = self._keep(answer.body)
+        self._trial.exchanges.append(exchange)
+        return answer
+
+    def _keep(self, body: bytes) -> str:
+        try:
+            return self._bodies.write(body)
+        except OSError as error:
+            raise CassetteNotWritten(f"an answer can't be kept: {error}") from None
+
+    def messages(self, now: float) -> list[PageMessage] | None:
+        """Return what has come for the page, which is idle; None while more may come."""
+        if self._app is not None:
+            came = self._app[1].messages()
+            for message in came or ():
+                kept = self._written(message) | {"after": self._made, "at": now}
+                self._trial.messages.append(kept)
+            return came
+        due = []
+        while self._coming and _is_due(self._coming[0], self._made, now):
+            due.append(self._read(self._coming.pop(0)))
+        return due
+
+    def _written(self, message: PageMessage) -> dict[str, Any]:
+        """A message as a line of the tape."""
+        line = dict(message)
+        where = f"message {len(self._trial.messages) + 1} of trial {self._number}"
+        if answer := line.pop("response", None):
+            headers = _kept(answer.headers)
+            line |= {"status": answer.status, "headers": headers, "stream": answer.socket}
+            self._check_secrets(where, "", headers, answer.body)
+            line["body"] = self._keep(answer.body)
+        elif data := line.get("data"):
+            self._check_secrets(where, "", (), data.encode())
+            if len(data) > SHOWN:
+                line["body"] = self._keep(line.pop("data").encode())
+        return line
+
+    def _read(self, line: dict[str, Any]) -> PageMessage:
+        message = dict(line)
+        if "body" in line:
+            body = self._bodies.read(message.pop("body"))
+            if "status" in line:
+                headers = [(name, value) for name, value in line["headers"]]
+                answer = PageResponse(line["status"], headers, body, line["stream"])
+                return {"socket": line["socket"], "type": line["type"], "response": answer}
+            message["data"] = body.decode()
+        return message
+
+    def _replay(self, request: PageRequest, step: int) -> PageResponse | None:
+        key = (request.method, request.url, digest_of(request.sent), request.socket)
+        found = next((one for one in self._left if one.key == key), None)
+        if found is not None:
+            self._left.remove(found)
+        elif not request.strict:
+            alike = [one for one in self._trial.exchanges if one.key == key]
+            if not alike:
+                return PageResponse(404)  # only some browsers ask
+            found = alike[-1]
+        if found is None:
+            raise self._not_on_tape(request, step)
+        if found.status is None:
+            return None
+        body = self._bodies.read(found.body)
+        return PageResponse(found.status, found.headers, body, found.socket)
+
+    def judge(self, trial: AppTrial) -> float:
+        """Return the reward of the live app's judge, of its tape, or of what the page shows."""
+        self._questions += 1
+        task, kept = self._task, self._trial
+        trial = AppTrial(
+            trial.seed, trial.url, trial.observation, trial.answer, trial.downloads, self._requests
+        )
+        if task.solved_when is not None:
+            solved = task.solved_when(trial)
+            return 0.0 if solved is None else 1.0 if solved else -1.0
+        if self._app is None:
+            return kept.reward if kept.reward and self._questions >= kept.questions else 0.0
+        assert task.reward is not None
+        said = task.reward(self._app[0], trial)
+        reward = float(said or 0)
+        if not -1 <= reward <= 1:
+            raise PageError(
+                f"the reward of AppTask {task.name!r} was {said!r}; it is a number from -1 to 1, "
+                "and 0 while the task is undecided"
+            )
+        kept.reward, kept.questions = reward, self._questions
+        return reward
+
+    def end_trial(self) -> None:
+        """Check that a replayed trial has made all its requests; raises a `Drift`."""
+        missing = [one for one in self._left if one.method != "GET" or _is_strict(one)]
+        self._left = []
+        if missing and not self.live:
+            named = "; ".join(map(str, missing))
+            raise self._drift(f"of trial {self._number}, not made: {named}")
+
+    def finish(self) -> None:
+        """End the episode: check it, and write what was recorded."""
+        self.end_trial()
+        if self._traffic is None:
+            return
+        if self._app is None:
+            if self._number < len(self._traffic.trials):
+                raise self._drift(f"trial {self._number + 1} was not played")
+            return
+        text = self._traffic.dump()
+        if not self.path.exists() or self.path.read_text("utf-8") != text:
+            try:
+                write_atomically(self.path, text)
+            except OSError as error:
+                raise CassetteNotWritten(
+                    f"{display_path(self.path)} can't be written: {error}"
+                ) from None
+
+    def _check_secrets(
+        self, what: object, url: str, headers: Iterable[tuple[str, str]], body: bytes
+    ) -> None:
+        text = body.decode("utf-8", "replace") if len(body) < 2**20 else ""
+        if found := secrets.find([url, dict(headers), text]):
+            raise CassetteError(
+                f"{what} holds what looks like a secret ({found[0].kind}), which would be "
+                f"stored in {display_path(self.path)}: name it by a regular expression in "
+                "AppTask(redact=[...]), and neither the page nor the recording gets it"
+            )
+
+    def _not_on_tape(self, request: PageRequest, step: int) -> Drift:
+        same = [
+            one
+            for one in self._left
+            if (one.method, one.url, one.key[3]) == (request.method, request.url, request.socket)
+        ]
+        if not same:
+            return self._drift(f"{request} was made at step {step}, and was not recorded")
+        sent = request.sent[:SHOWN].decode("utf-8", "replace")
+        what = f"{request} was made with another body at step {step}"
+        return self._drift(what, diff(same[0].shown, sent))
+
+    def _drift(self, what: str, lines: Iterable[str] = ()) -> Drift:
+        text = "\n  ".join([f"{display_path(self.path)}: {what}", *lines])
+        return Drift(text, [Cause("traffic", what)], [what, *lines])
+
+
+def _is_due(line: dict[str, Any], made: int, now: float) -> bool:
+    return bool(line["after"] <= made and line["at"] <= now)
+
+
+def _is_strict(exchange: Exchange) -> bool:
+    return PageRequest(exchange.kind, exchange.method, exchange.url).strict
+
+
+def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return headers without cookies that no script sees: the page goes on without them."""
+    return [
+        (name, value)
+        for name, value in headers
+        if not (name.lower() == "set-cookie" and "httponly" in value.lower())
+    ]

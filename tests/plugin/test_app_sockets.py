@@ -1,0 +1,254 @@
+"""Apps that send more than answers: by WebSockets, event sources, streams and long polls."""
+
+import hashlib
+import re
+
+import pytest
+
+APP = """
+    import threading
+    import time
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    import pytest
+    from websockets.frames import Opcode
+    from websockets.server import ServerProtocol
+
+    PAGES = {}
+    SAID = threading.Semaphore(0)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def answer(self, body, kind="text/html", **headers):
+            content = body.encode()
+            self.send_response(200)
+            headers |= {"Content-Type": kind, "Content-Length": str(len(content))}
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def begin_events(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.send_header("Connection", "close")
+            self.end_headers()
+
+        def do_GET(self):
+            if self.headers["Upgrade"]:
+                self.talk()
+            elif self.path == "/events":
+                self.begin_events()
+                last = self.headers["Last-Event-ID"] or "nothing"
+                self.wfile.write(b"retry: 500\\n\\nevent: tick\\r\\nid: 7\\r\\n")
+                self.wfile.write(f"data: {last}\\r\\n\\r\\n".encode())
+            elif self.path == "/poll":
+                SAID.acquire()
+                self.answer("heard")
+            elif self.path == "/slow":
+                time.sleep(1.2)  # longer than a request may take that others wait for
+                self.answer("slow")
+            else:
+                host = self.headers["Host"]
+                self.answer(PAGES[self.path].replace("HOST", host), Set_Cookie="user=bob; HttpOnly")
+
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            if self.path == "/say":
+                SAID.release()
+                return self.answer("said")
+            self.begin_events()
+            for word in ("one", "two", "three"):
+                if self.path == "/endless" and word == "three":
+                    return self.request.recv(1)  # until the page has enough
+                self.wfile.write(f"data: {word} http://{self.headers['Host']}\\n\\n".encode())
+                time.sleep(0.01)
+
+        def log_message(self, *args):
+            pass
+
+        def talk(self):
+            socket = ServerProtocol(select_subprotocol=lambda _, given: "chat" if given else None)
+            head = f"GET {self.path} HTTP/1.1\\r\\n{self.headers}".replace("\\n", "\\r\\n")
+            socket.receive_data(head.replace("\\r\\r", "\\r").encode())
+            [request] = socket.events_received()
+            socket.send_response(socket.accept(request))
+            while True:
+                for data in socket.data_to_send():
+                    self.request.sendall(data)
+                if socket.close_expected() or not (data := self.request.recv(4096)):
+                    break
+                socket.receive_data(data)
+                for frame in socket.events_received():
+                    if frame.opcode is Opcode.TEXT:
+                        said = f"{frame.data.decode()}, {self.headers['Cookie']}"
+                        socket.send_text(f"{said} at http://{self.headers['Host']}/".encode())
+                    elif frame.opcode is Opcode.BINARY:
+                        socket.send_binary(frame.data[::-1])
+            self.close_connection = True
+
+    @pytest.fixture
+    def app(request):
+        with open(request.config.rootpath / "starts", "a") as file:
+            file.write("started\\n")
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        server.server_close()
+"""
+
+TESTS = """
+    import pytest
+    from conftest import PAGES
+    from pytest_miniwob_agent import AppTask
+
+    PAGES.update({pages!r})
+
+    TASK = AppTask(
+        "talk", app="app", goal="Talk.",
+        solved_when=lambda trial: trial.answer and trial.answer == "done",
+    )
+
+    @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
+    def test_talk(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.fixture
+def play(pytester, chat_server):
+    """Record a task on some pages, and replay it without the app; its tape, and the last screen."""
+    pytester.makeconftest(APP)
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
+
+    def play(pages, *actions, workers=0):
+        pytester.makepyfile(TESTS.format(pages=pages))
+        chat_server.reply = lambda prompt: "\n".join(
+            ["PLAN:", *(actions if actions and "Nothing yet." in prompt else ['answer "done"'])]
+        )
+        url = f"--miniwob-base-url={chat_server.url}"
+        recorded = pytester.runpytest("--miniwob-record=new_episodes", url)
+        recorded.assert_outcomes(passed=1)
+        [tape] = pytester.path.glob("cassettes/*/*/talk/*.traffic.jsonl")
+        pytester.runpytest(f"-n{workers}").assert_outcomes(passed=1)
+        assert pytester.path.joinpath("starts").read_text() == "started\n"
+        prompt = chat_server.requests[-1]["messages"][-1]["content"]
+        screen = re.sub(r" id=\d+| focused", "", prompt[prompt.index("The screen now:") :])
+        return tape, [line.strip() for line in screen.split("\n\n")[0].splitlines()[1:]]
+
+    return play
+
+
+def test_sockets(play, pytester):
+    script = """
+        const show = (text) => document.querySelector("ul").append(
+            Object.assign(document.createElement("li"), { textContent: text }));
+        const ws = new WebSocket(`ws://${location.host}/ws`, ["none", "chat"]);
+        ws.binaryType = "arraybuffer";
+        let early = "";
+        try { ws.send("x"); } catch (error) { early = error.name; }
+        ws.onopen = () => show(`open ${ws.protocol} ${early} ${ws instanceof EventTarget}`);
+        ws.addEventListener("message", ({ data, origin }) => show(typeof data === "string"
+            ? `got ${data} from ${origin}` : `got bytes ${new Uint8Array(data)}`));
+        ws.onclose = ({ code, reason, wasClean }) => show(`closed ${code} ${reason} ${wasClean}`);
+        const events = new EventSource("/events");
+        events.addEventListener("tick", ({ data }) => {
+            show(`tick after ${data}`);
+            if (data === "7") events.close();
+        });
+        const say = () => {
+            ws.send("hello");
+            ws.send(new Blob([new Uint8Array([0, 200, 7])]));
+            ws.send("last");
+        };
+        const frame = document.createElement("iframe");
+        frame.src = "/frame";
+        document.body.append(frame);
+    """
+    page = f"""<title>T</title><button onclick=say()>Say</button>
+        <button onclick="ws.close(3001, 1)">End</button> <button onclick="this.append('.')">Wait</button>
+        <ul></ul><script>{script}</script>"""
+    inner = """<p>Frame</p><script>
+        const ws = new WebSocket("ws://HOST/inner");
+        ws.onopen = () => ws.send("in");
+        ws.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
+        </script>"""
+    pages = {"/": page, "/frame": inner}
+    tape, screen = play(pages, "click id=1", "click id=3", "click id=3", "click id=2", workers=2)
+    # A slow machine may record them in another order.
+    assert sorted(line for line in screen if line.startswith(("listitem", "text"))) == [
+        'listitem "closed 3001 1 true"',
+        'listitem "got bytes 7,200,0"',
+        'listitem "got hello, user=bob at http://app.localhost/ from ws://app.localhost"',
+        'listitem "got last, user=bob at http://app.localhost/ from ws://app.localhost"',
+        'listitem "open chat InvalidStateError true"',
+        'listitem "tick after 7"',
+        'listitem "tick after nothing"',
+        'text "in, user=bob at http://app.localhost/"',
+    ]
+    assert "127.0.0.1" not in tape.read_text()
+    assert "HttpOnly" not in tape.read_text()
+    tape.write_text(
+        tape.read_text()
+        .replace('"shown": "hello"', '"shown": "hi"')
+        .replace(hashlib.sha256(b"hello").hexdigest()[:32], hashlib.sha256(b"hi").hexdigest()[:32])
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(
+        [
+            "*a message on the socket /ws was made with another body at step 1*",
+            "*hi*",
+            "*hello*",
+            "*1 drifted*",
+        ]
+    )
+
+
+def test_streamed_answers(play):
+    """One after the other: read in parts, whole, and given up."""
+    script = """
+        const add = (text) => { document.querySelector("p").textContent += text; };
+        const ask = (path, more) => fetch(path, { method: "POST", body: "hi", ...more });
+        const run = async () => {
+          const answer = await ask("/chat");
+          add(`${answer.url} ${answer.headers.get("miniwob-stream")}: `);
+          const reader = answer.body.getReader();
+          for (let part; !(part = await reader.read()).done;) {
+            add(new TextDecoder().decode(part.value));
+          }
+          add(`and ${(await (await ask("/chat")).text()).length} letters, `);
+          const giver = new AbortController();
+          const endless = (await ask("/endless", { signal: giver.signal })).body.getReader();
+          add(new TextDecoder().decode((await endless.read()).value));
+          giver.abort();
+          endless.read().catch(({ name }) => add(name));
+        };
+        run();
+    """
+    tape, screen = play({"/": f"<p></p><script>{script}</script>"})
+    app = "http://app.localhost"
+    said = f"data: one {app} data: two {app} data: three {app}"
+    assert screen == [f'text "{app}/chat null: {said} and 98 letters, data: one {app} AbortError"']
+    assert tape.read_text().count('"type": "message"') >= 3
+
+
+def test_a_long_poll_holds_nothing_up(play):
+    script = """
+        const add = (text) => { document.querySelector("p").textContent += `${text} `; };
+        const poll = async (times) => {
+          add(await (await fetch("/poll")).text());
+          if (times > 1) poll(times - 1);
+        };
+        const say = async () => add(await (await fetch("/say", { method: "POST" })).text());
+        poll(3);
+        say();
+        fetch("/slow").then((answer) => answer.text()).then(add);
+    """
+    page = f"""<button onclick=say()>Say</button>
+        <button onclick="this.append('.')">Wait</button>
+        <p></p><script>{script}</script>"""
+    tape, screen = play({"/": page}, "click id=1", "click id=2", "click id=2")
+    assert screen[2] == 'text "said slow heard said heard"'
+    assert tape.read_text().count('"type": "answer"') == 2
