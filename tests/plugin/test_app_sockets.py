@@ -168,7 +168,8 @@ def test_sockets(play, pytester):
         document.body.append(frame);
     """
     page = f"""<title>T</title><button onclick=say()>Say</button>
-        <button onclick="ws.close(3001, 1)">End</button> <button onclick="this.append('.')">Wait</button>
+        <button onclick="ws.close(3001, 1)">End</button>
+        <button onclick="this.append('.')">Wait</button>
         <ul></ul><script>{script}</script>"""
     inner = """<p>Frame</p><script>
         const ws = new WebSocket("ws://HOST/inner");
