@@ -81,13 +81,17 @@ def list_tasks(options: Namespace) -> int:
         print(json.dumps(tasks, indent=1))
         return 0
     markdown = options.format == "markdown"
-    rows: list[tuple[str, ...]] = [COLUMNS]
+    # In Markdown a remark names what is not certified.
+    columns = [each for each in COLUMNS if not (markdown and each == "certified")]
+    rows: list[tuple[str, ...]] = [tuple(columns)]
     for task in tasks:
         shown = task | {"actions": ", ".join(task["actions"])}
         name = f"`{task['name']}`" if markdown else task["name"]
-        rows.append((name, *(shown[column.lower()] for column in COLUMNS[1:])))
+        if markdown and task["certified"] != "yes":
+            shown["remark"] += f" (certified: {task['certified']})"
+        rows.append((name, *(shown[column.lower()] for column in columns[1:])))
     if markdown:
-        rows.insert(1, (":--",) * len(COLUMNS))
+        rows.insert(1, (":--",) * len(columns))
         print("\n".join("| " + " | ".join(row) + " |" for row in rows))
     else:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
