@@ -63,7 +63,10 @@ SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 EMPTY = (204, 205)
 """Statuses of answers after which the page stays."""
 
-ATTACHING = {"waitForDebuggerOnStart": True, "flatten": True, "filter": [{"type": "page"}]}
+ATTACHING = {
+    "autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True,
+    "filter": [{"type": "page"}],
+}  # fmt: skip
 """How windows are attached to that a page opens."""
 
 GATE: tuple[Command, ...] = (
@@ -81,7 +84,6 @@ OPEN: tuple[Command, ...] = (
     ("Network.setCacheDisabled", {"cacheDisabled": False}),
     ("Network.disable", {}),
     ("Runtime.removeBinding", {"name": BINDING}),
-    ("Runtime.disable", {}),
 )  # fmt: skip
 
 
@@ -138,7 +140,8 @@ class Gate:
         }.items():
             devtools.on(event, handle)
         devtools.send(*GATE)
-        self._call("Target.setAutoAttach", "", autoAttach=True, **ATTACHING)
+        # It stays, as without it Chromium would forget what else is attached to the window.
+        self._call("Target.setAutoAttach", "", **ATTACHING)
         self._worker = threading.Thread(target=self._work, daemon=True)
         self._worker.start()
 
@@ -153,7 +156,6 @@ class Gate:
             self._closed = True
             self._changed.notify_all()
         with suppress(WebDriverException):
-            self._call("Target.setAutoAttach", "", autoAttach=False, **ATTACHING)
             self._devtools.send(*OPEN)
         self._worker.join()
 
@@ -183,9 +185,11 @@ class Gate:
         if any(target["targetId"] == known for _, known in self._devtools.opened):
             self._devtools.begin("Target.detachFromTarget", {"sessionId": session}, "")
             return
-        for method, params in (*self._prepare, *GATE, ("Runtime.runIfWaitingForDebugger", {})):
+        prepare = () if self._closed else (*self._prepare, *GATE)
+        for method, params in (*prepare, ("Runtime.runIfWaitingForDebugger", {})):
             self._devtools.begin(method, params, session)
-        self._devtools.opened.append((session, target["targetId"]))
+        if not self._closed:
+            self._devtools.opened.append((session, target["targetId"]))
 
     def _announce(self, event: Message) -> None:
         id_, kind = event["requestId"], event.get("type", "Other")

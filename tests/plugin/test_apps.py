@@ -1,6 +1,7 @@
 """Running apps in pytest runs: recorded with their traffic, and replayed without the app."""
 
 import json
+import textwrap
 
 import pytest
 
@@ -251,3 +252,25 @@ def test_a_task_needs_one_judge(app):
     app.makepyfile('from pytest_miniwob_agent import AppTask\nAppTask("x", app="y", goal="z")')
     result = app.runpytest()
     result.stdout.fnmatch_lines(["*AppTask 'x' needs one judge*"])
+
+
+def test_items_of_apps_and_of_other_pages_take_turns_in_a_browser(app):
+    """One after the other, as a run in random order has them."""
+    app.record().assert_outcomes(passed=2)
+    app.path.joinpath("test_other.py").write_text(
+        textwrap.dedent("""
+        import pytest
+        from pytest_miniwob_agent.testing import ScriptedLLM
+
+        @pytest.fixture
+        def miniwob_llm():
+            return ScriptedLLM(["click id=1"])
+
+        @pytest.mark.miniwob("click-test", seeds=[1, 2])
+        def test_solves(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+    """)
+    )
+    [apps] = app.path.glob("test_items*.py")
+    items = [f"{apps.name}::test_notes[apps/log-in/1]", "test_other.py"]
+    app.runpytest(*items, f"{apps.name}::test_notes[apps/add-note/1]").assert_outcomes(passed=4)

@@ -2,7 +2,7 @@
 // until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
 
 import {
-  Arrays, Channels, Function, Map, Math, MessageChannel, Number, Ports, Promise, Targets, apply,
+  Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Ports, Promise, Targets, apply,
   console, performance,
 } from "./saved.js";
 import { goesOn, leaving, outer, own, remark, shownError } from "./trial.js";
@@ -16,14 +16,19 @@ const stopTimeout = window.clearTimeout.bind(window);
 export const began = outer?.began ?? goesOn("now", EPOCH, () => clock.now);
 // Of this document and those in its frames; timers: id -> { at, id, run, every };
 // `fired` counts those that do not recur; `tasks` are the work that is under way,
-// and `due` counts answers of the task itself for which time is to pass.
+// `due` counts answers of the task itself for which time is to pass, and `framed` is true where
+// scripts hear of the browser's frames.
 export const clock = outer?.clock ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100,
-  fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map() };
+  fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map(), framed: false };
 const { timers, tasks } = clock;
 
 // What moves by the clock beside timers, on your own pages.
 let motion = null;
 export const moveWith = (found) => { motion = found; };
+// True if something comes with the browser's next frame, of which scripts may hear.
+const FRAMED = "[onscroll], [onresize], [loading=lazy], [autofocus]";
+export const framed = () => clock.framed || motion?.moves()
+  || Documents.querySelector(document, FRAMED) !== null;
 // Wait for the browser's next frame, in real time.
 export const nextFrame = () => motion?.nextFrame() ?? new Promise(realFrame);
 

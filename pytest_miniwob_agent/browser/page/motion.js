@@ -36,13 +36,20 @@ const goingIn = (tree, list) => {
 
 // Documents and shadow trees, also those in frames, whose own scripts look (Chromium would crash).
 export const trees = outer?.trees ?? new Map();
-const move = (tree, list) => void trees.set(tree, () => goingIn(tree, list));
+const move = (tree, list) => void trees.set(tree, (any = false) =>
+  any ? list(tree).length > 0 : goingIn(tree, list));
 const going = () => {
   let found = [];
   trees.forEach((look, tree) => {
     if (!Documents.defaultView(Nodes.ownerDocument(tree) ?? tree)) trees.delete(tree); // it is gone
     else found = Arrays.concat(found, look());
   });
+  return found;
+};
+// True if something moves, if without end; its events come with frames.
+const moves = () => {
+  let found = false;
+  trees.forEach((look) => { found ||= look(true); });
   return found;
 };
 const busy = (within) => Arrays.some(going(), ({ end }) => end <= within);
@@ -89,7 +96,7 @@ const advance = async (ms) => {
 };
 
 if (active) {
-  moveWith({ advance, busy, nextFrame, turn });
+  moveWith({ advance, busy, moves, nextFrame, turn });
   move(document, Documents.getAnimations);
   // The two clocks differ by the page's time.
   const shift = () => clock.now - began;

@@ -9,7 +9,7 @@ import {
 import {
   Fault, declared, goesOn, leaving, outer, own, remark, shownError, trial,
 } from "./trial.js";
-import { add, clock, end, idle, nextFrame, queued, remove, start, work } from "./clock.js";
+import { add, clock, end, framed, idle, nextFrame, queued, remove, start, work } from "./clock.js";
 
 const { ANSWERED, ECHO } = Constants;
 
@@ -265,7 +265,7 @@ export const quiet = async () => {
     do {
       await idle();
       known = line.count;
-      await nextFrame(); // observers of the layout ask for more
+      if (framed()) await nextFrame(); // what hears of it may ask for more
       await idle();
     } while (line.count > known && !leaving.now);
     return;
@@ -275,7 +275,7 @@ export const quiet = async () => {
     await idle();
     for (let times = known ? 2 : 1; times > 0; times--) {
       await queued();
-      await nextFrame();
+      if (known || framed()) await nextFrame();
     }
     await idle(5);
   } while (files() > known && !leaving.now);

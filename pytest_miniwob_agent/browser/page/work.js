@@ -95,6 +95,25 @@ if (own || outer) {
   traverse("forward", () => 1);
   traverse("go", ({ 0: steps = 0 }) => steps || NaN);
 
+  // What the browser tells with its next frame, of where things are: `quiet` waits for one then.
+  each("IntersectionObserver PerformanceObserver ResizeObserver", (name) => {
+    replaceClass(name, () => { clock.framed = true; });
+  });
+  const FRAMED = /^(scroll|scrollend|resize)$/;
+  replace(EventTarget.prototype, "addEventListener", (run, self, values) => {
+    clock.framed ||= Patterns.exec(FRAMED, `${values[0]}`) !== null;
+    apply(run, self, values);
+  });
+  [HTMLElement.prototype, Document.prototype, window].forEach((owner) => {
+    each("onscroll onresize", (name) => {
+      const { set, ...rest } = Object.getOwnPropertyDescriptor(owner, name) ?? {};
+      if (set) Object.defineProperty(owner, name, { ...rest, set(value) {
+        clock.framed = true;
+        apply(set, this, [value]);
+      } });
+    });
+  });
+
   // What is loaded because a script asks for it; images in the document are waited for anyway.
   const load = async (element) => {
     await null; // it is inserted
