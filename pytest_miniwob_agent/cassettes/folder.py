@@ -2,7 +2,8 @@
 
 A cassette is `<agent>/<model>/<task>/<sample>.yaml`. Its path without the ending is its stem; the
 first two parts are its model folder, the last two its case. Beside it there may be the file of an
-unfinished recording, and below `.miniwob/unused` that of unused calls, see `files`.
+unfinished recording and the traffic of an app, and below `.miniwob/unused` the file of unused
+calls, see `files` and `traffic`.
 
 Agents, models and tasks have names of their own in a path, on every file system. A plain name
 (lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes lower-case
@@ -17,6 +18,7 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +29,12 @@ from pytest_miniwob_agent.models.api import FOLDER
 
 PARTIAL, UNUSED = ".partial.yaml", ".unused.yaml"
 """The endings of the files of an unfinished recording and of unused calls."""
+
+TRAFFIC = ".traffic.jsonl"
+"""The ending of the file of an item's traffic."""
+
+BODIES = "bodies"
+"""The folder of the bodies of answers, below the cassette folder."""
 
 ASIDE = "unused"
 """The folder of unused calls in the project's folder `.miniwob`."""
@@ -112,7 +120,7 @@ class Used:
 
 
 class CassetteFile(NamedTuple):
-    """A cassette, or another file of its item; `ending` is `.yaml`, `PARTIAL` or `UNUSED`."""
+    """A cassette, or another file of its item; `ending` is `.yaml` or one of those above."""
 
     path: Path
     stem: str
@@ -126,21 +134,24 @@ def cassette_files(*folders: Path) -> list[CassetteFile]:
     """
     files = []
     for folder in folders:
-        for path in sorted(folder.glob("*/*/*/[!.]*.yaml")):
+        found = (folder.glob(f"*/*/*/[!.]*{end}") for end in (".yaml", TRAFFIC))
+        for path in sorted(chain(*found)):
             name = path.relative_to(folder).as_posix()
-            ending = next(end for end in (PARTIAL, UNUSED, ".yaml") if name.endswith(end))
+            ending = next(end for end in (PARTIAL, UNUSED, TRAFFIC, ".yaml") if name.endswith(end))
             files.append(CassetteFile(path, name.removesuffix(ending), ending))
     return files
 
 
 def finished_stems(folder: Path) -> list[str]:
-    """Return the stems of all cassettes, without the files that may be beside them."""
-    return [file.stem for file in cassette_files(folder) if file.ending == ".yaml"]
+    """Return the stems of what is recorded: calls, traffic or both."""
+    files = cassette_files(folder)
+    return sorted({file.stem for file in files if file.ending in (".yaml", TRAFFIC)})
 
 
 def stray_files(folder: Path) -> list[Path]:
     """Return the temporary files of writes that were killed."""
-    return sorted([*folder.glob("*/*/*/.*.yaml.*"), *folder.glob(f"{FOLDER}/.*.png.*")])
+    places = ("*/*/*/.*.yaml.*", f"*/*/*/.*{TRAFFIC}.*", f"{FOLDER}/.*.png.*", f"{BODIES}/.*.gz.*")
+    return sorted(chain(*map(folder.glob, places)))
 
 
 def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) -> Path:

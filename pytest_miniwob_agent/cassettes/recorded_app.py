@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pytest_miniwob_agent.cassettes.drift import diff
+from pytest_miniwob_agent.cassettes.folder import TRAFFIC
 from pytest_miniwob_agent.cassettes.traffic import (
     SHOWN,
-    TRAFFIC,
     Bodies,
     Exchange,
     Traffic,
@@ -259,7 +259,7 @@ class RecordedApp:
 
     def end_trial(self) -> None:
         """Check that a replayed trial has made all its requests; raises a `Drift`."""
-        missing = [one for one in self._left if one.method != "GET" or _is_strict(one)]
+        missing = [one for one in self._left if one.request.strict]
         self._left = []
         if missing and not self.live:
             named = "; ".join(map(str, missing))
@@ -313,10 +313,6 @@ class RecordedApp:
 
 def _is_due(line: dict[str, Any], made: int, now: float) -> bool:
     return bool(line["after"] <= made and line["at"] <= now)
-
-
-def _is_strict(exchange: Exchange) -> bool:
-    return PageRequest(exchange.kind, exchange.method, exchange.url).strict
 
 
 def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

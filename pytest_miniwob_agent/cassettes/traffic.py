@@ -12,20 +12,16 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.cassettes.folder import BODIES
 from pytest_miniwob_agent.core.app import PageRequest
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import display_path, write_atomically
-
-BODIES = "bodies"
-"""The folder of bodies, below the cassette folder."""
-
-TRAFFIC = ".traffic.jsonl"
-"""The ending of the file of an item's traffic."""
 
 SCHEMA = 1
 
@@ -48,6 +44,11 @@ class Bodies:
         """Return the file of a body."""
         return self._folder / f"{digest}.gz"
 
+    def size_of(self, digest: str) -> int:
+        """Return the bytes of a body's file; raises as `read` does."""
+        self.read(digest)
+        return self.file_of(digest).stat().st_size
+
     def write(self, body: bytes) -> str:
         """Write a body unless it is there, and return its digest; raises an `OSError`."""
         digest = digest_of(body)
@@ -69,7 +70,7 @@ class Bodies:
             problem = "" if digest_of(body) == digest else "was changed"
         except FileNotFoundError:
             problem = "is missing"
-        except (OSError, EOFError):
+        except (OSError, EOFError, zlib.error):
             problem = "is damaged"
         if problem:
             raise CassetteError(
@@ -102,8 +103,13 @@ class Exchange:
         """What a request is matched by."""
         return self.method, self.url, self.sent, max(self.socket, 0)
 
+    @property
+    def request(self) -> PageRequest:
+        """The request, without what was sent."""
+        return PageRequest(self.kind, self.method, self.url)
+
     def __str__(self) -> str:
-        return f"{PageRequest(self.kind, self.method, self.url)} at step {self.step}"
+        return f"{self.request} at step {self.step}"
 
 
 @dataclass(eq=False)
@@ -127,6 +133,17 @@ class Traffic:
 
     origins: list[str]
     trials: list[Trial] = field(default_factory=list)
+
+    @property
+    def bodies(self) -> dict[str, str]:
+        """What each body came with, by its digest."""
+        found: dict[str, str] = {}
+        for number, trial in enumerate(self.trials, start=1):
+            found |= {one.body: f"the answer to {one}" for one in trial.exchanges if one.body}
+            for count, message in enumerate(trial.messages, start=1):
+                if "body" in message:
+                    found[message["body"]] = f"message {count} of trial {number}"
+        return found
 
     def dump(self) -> str:
         """Return the traffic as lines of JSON."""

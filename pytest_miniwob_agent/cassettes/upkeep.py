@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
-from collections import Counter
+import math
+import re
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -13,7 +15,9 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.files import read_picture
 from pytest_miniwob_agent.cassettes.folder import (
+    BODIES,
     PARTIAL,
+    TRAFFIC,
     UNUSED,
     CassetteFile,
     Used,
@@ -24,6 +28,8 @@ from pytest_miniwob_agent.cassettes.folder import (
 )
 from pytest_miniwob_agent.cassettes.format import read_cassette
 from pytest_miniwob_agent.cassettes.tape import Call, Request, usage_of
+from pytest_miniwob_agent.cassettes.traffic import Bodies, Traffic
+from pytest_miniwob_agent.core.app import CATEGORY
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.secrets import find, redact
@@ -40,8 +46,8 @@ _MANY = 200
 class Finding:
     """A problem of a file, or a note: something to know that needs no fix.
 
-    `kind` is one of `leak`, `damaged`, `orphan`, `stray`, and for notes `broken off` and `unused`;
-    `what` explains it.
+    `kind` is one of `leak`, `damaged`, `orphan`, `stray`, and for notes `broken off`, `unused`
+    and `alone`; `what` explains it.
     """
 
     kind: str
@@ -82,6 +88,8 @@ def lint_folder(used: Used, checked: Checked | None = None) -> list[Finding]:
             findings.append(Finding("orphan", file.path, "no item uses it"))
     for path in unused_pictures(used.folder, used.unused):
         findings.append(Finding("orphan", path, "no cassette refers to it"))
+    for path in unused_bodies(used.folder):
+        findings.append(Finding("orphan", path, "no traffic refers to it"))
     for path in stray_files(used.folder):
         findings.append(Finding("stray", path, "left by a write that was killed"))
     return findings
@@ -93,16 +101,26 @@ def _check_file(folder: Path, file: CassetteFile) -> list[Finding]:
     if file.ending == PARTIAL:
         what = "an unfinished recording; recording the item continues it"
         findings.append(Finding("broken off", path, what, note=True))
+    elif file.ending == TRAFFIC and not (folder / f"{file.stem}.yaml").exists():
+        what = "no cassette is beside it: right if the item's agent calls no model"
+        findings.append(Finding("alone", path, what, note=True))
     damage = ""
     calls: Sequence[Call] = ()
+    of_bodies: list[str] = []
     try:
-        calls = read_cassette(path)
-        for digest in {digest for call in calls for digest in call.request.pictures}:
-            read_picture(folder, digest)
+        if file.ending == TRAFFIC:
+            for digest, what in Traffic.load(path).bodies.items():
+                body = Bodies(folder).read(digest).decode("utf-8", "replace")
+                of_bodies += [f"{secret.kind} in {what}" for secret in find(body)]
+        else:
+            calls = read_cassette(path)
+            for digest in {digest for call in calls for digest in call.request.pictures}:
+                read_picture(folder, digest)
     except CassetteError as error:
         damage = str(error)
     text = "" if path.is_dir() else path.read_text(encoding="utf-8", errors="replace")
-    leaks = (f"{leak}: revoke the key, then record again" for leak in _find_leaks(text, calls))
+    found = dict.fromkeys([*_find_leaks(text, calls), *of_bodies])
+    leaks = (f"{leak}: revoke the key, then record again" for leak in found)
     findings += [Finding("leak", path, what) for what in leaks]
     if damage:
         findings.append(Finding("damaged", path, damage))
@@ -129,7 +147,7 @@ def _find_leaks(text: str, calls: Sequence[Call]) -> list[str]:
 
 
 def prunable_files(used: Used) -> list[Path]:
-    """Return the files to remove: unused cassettes, calls and pictures, and left-overs.
+    """Return the files to remove: what no item or cassette uses, unused calls, and left-overs.
 
     Cassettes of agents and models that no item uses are not among them.
     """
@@ -139,7 +157,8 @@ def prunable_files(used: Used) -> list[Path]:
         if used.lacks(stem) or (ending == UNUSED and model_folder_of(stem) in used.model_folders)
     ]
     pictures = unused_pictures(used.folder, used.unused, removed=unused)
-    return [*unused, *pictures, *stray_files(used.folder)]
+    bodies = unused_bodies(used.folder, removed=unused)
+    return [*unused, *pictures, *bodies, *stray_files(used.folder)]
 
 
 def unused_pictures(folder: Path, unused: Path, removed: Collection[Path] = ()) -> list[Path]:
@@ -158,6 +177,18 @@ def unused_pictures(folder: Path, unused: Path, removed: Collection[Path] = ()) 
     return [path for path in pictures if path.stem not in used]
 
 
+def unused_bodies(folder: Path, removed: Collection[Path] = ()) -> list[Path]:
+    """Return the bodies that no traffic of a folder refers to, but for `removed` ones."""
+    bodies = sorted((folder / BODIES).glob("[!.]*.gz"))
+    used = {
+        digest
+        for path in (folder.glob(f"*/*/*/[!.]*{TRAFFIC}") if bodies else ())
+        if path not in removed
+        for digest in re.findall(r"[0-9a-f]{32}", path.read_text("utf-8", errors="replace"))
+    }
+    return [path for path in bodies if path.stem not in used]
+
+
 def remove_files(folder: Path, paths: Collection[Path]) -> None:
     """Remove files, and the folders below `folder` that become empty."""
     for path in paths:
@@ -172,7 +203,8 @@ def remove_files(folder: Path, paths: Collection[Path]) -> None:
 class Stats:
     """The counts of the cassettes of an agent and a model, for one category of tasks.
 
-    `size` is in bytes, `unused` a number of calls, and `pictures` has the sizes by digest.
+    `size` is in bytes, `unused` a number of calls, and `pictures` and `bodies` have the sizes by
+    digest.
     """
 
     items: int = 0
@@ -181,6 +213,8 @@ class Stats:
     size: int = 0
     unused: int = 0
     pictures: dict[str, int] = field(default_factory=dict)
+    exchanges: int = 0
+    bodies: dict[str, int] = field(default_factory=dict)
 
 
 def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
@@ -195,8 +229,18 @@ def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
     for path, stem, ending in cassette_files(folder, unused):
         if ending == PARTIAL:
             continue
+        has_app = (folder / f"{stem}{TRAFFIC}").exists()
         category = installed_tasks().get(case_of(stem).partition("/")[0], "own pages")
+        category = CATEGORY if has_app else category
         row = rows.setdefault((model_folder_of(stem), category), Stats())
+        if ending == TRAFFIC:
+            traffic = Traffic.load(path)
+            row.items += not (folder / f"{stem}.yaml").exists()
+            row.exchanges += sum(len(trial.exchanges) for trial in traffic.trials)
+            row.size += path.stat().st_size
+            for digest in traffic.bodies:
+                row.bodies[digest] = Bodies(folder).size_of(digest)
+            continue
         calls = read_cassette(path)
         if ending == UNUSED:
             row.unused += len(calls)
@@ -214,13 +258,27 @@ def shown_calls(path: Path) -> Iterator[str]:
     """Yield a text for each request and each completion of a cassette.
 
     A request is shown with the messages that are new since the one before, and with its tools if
-    they changed.
+    they changed; before it what an app's page asked for until then, a line each.
 
     Raises:
         CassetteError: a damaged file.
     """
+    stem = path.name.removesuffix(TRAFFIC).removesuffix(".yaml")
+    traffic, path = path.with_name(f"{stem}{TRAFFIC}"), path.with_name(f"{stem}.yaml")
+    exchanges = deque(_exchange_lines(traffic) if traffic.exists() else ())
+
+    def shown_until(trial: float, step: float) -> Iterator[str]:
+        lines = []
+        while exchanges and exchanges[0][0] <= (trial, step):
+            lines.append(exchanges.popleft()[1])
+        if lines:
+            yield sanitize_lines(redact("\n".join(["=== requests of the page ===", *lines])))
+
     before: Call | None = None  # the last call of a conversation
-    for number, call in enumerate(read_cassette(path), start=1):
+    calls = read_cassette(path) if path.exists() or not exchanges else ()
+    for number, call in enumerate(calls, start=1):
+        if call.origin:
+            yield from shown_until(call.origin.trial, call.origin.step)
         request = call.request
         is_text = request.path == CHAT and not request.tools and len(request.messages) == 1
         origin = f": {call.origin}" if call.origin else ""
@@ -235,6 +293,17 @@ def shown_calls(path: Path) -> Iterator[str]:
         yield "\n".join(lines)
         if not is_text:
             before = call
+    yield from shown_until(math.inf, 0)
+
+
+def _exchange_lines(path: Path) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield a line for each exchange of an item's traffic, with its trial and step."""
+    for number, trial in enumerate(Traffic.load(path).trials, start=1):
+        for one in trial.exchanges:
+            sent = f" {' '.join(one.shown.split())[:80]}" if one.shown else ""
+            kind = next((v for k, v in one.headers if k.lower() == "content-type"), "")
+            got = f"{one.status} {kind}".rstrip() if one.status else "no answer"
+            yield (number, one.step), f"trial {number}, step {one.step}: {one.request}{sent}: {got}"
 
 
 def _lines_of(request: Request, before: Call | None) -> Iterator[str]:

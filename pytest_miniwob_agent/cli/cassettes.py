@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.cassettes.folder import ASIDE, PENDING, find_cassette
+from pytest_miniwob_agent.cassettes.folder import ASIDE, PENDING, TRAFFIC, find_cassette
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args, show_progress
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
@@ -51,19 +51,21 @@ def add_cassettes(commands: Commands) -> None:
         lint,
         "list problems",
         "List problems of the cassettes of the items that pytest collects here: keys, damaged "
-        f"files, missing and changed pictures, and files that no item uses, {used}. Exits with 1 "
-        "if anything must be fixed.",
+        "files, missing and changed pictures and bodies of apps, and files that no item uses, "
+        f"{used}. Exits with 1 if anything must be fixed.",
     )
     parser = add_step(
         prune,
-        "remove those that no item uses, and unused calls and pictures",
-        f"Remove the cassettes that no item uses, {used}; unused calls (.miniwob/unused); and "
-        "pictures that no cassette refers to. Asks first. Cassettes of other agents and models "
-        "stay, unless options after -- name them, such as -- --miniwob-model=gpt-5.",
+        "remove those that no item uses, and unused calls, pictures and bodies",
+        f"Remove the cassettes that no item uses, {used}, with the traffic of their apps; unused "
+        "calls (.miniwob/unused); and pictures and bodies that nothing refers to. Asks first. "
+        "Cassettes of other agents and models stay, unless options after -- name them, such as "
+        "-- --miniwob-model=gpt-5.",
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    add_step(stats, "count items, calls, tokens, bytes and pictures, by agent, model and category")
-    parser = add_step(show, "print the calls of an item as a conversation")
+    what = "count items, calls, tokens, requests of apps and bytes, by agent, model and category"
+    add_step(stats, what)
+    parser = add_step(show, "print the calls of an item as a conversation, with requests of an app")
     what = "an item's id (n-screen-n-step/click-menu-2/1000), its end, or a file"
     parser.add_argument("case", metavar="CASE", help=what)
 
@@ -81,7 +83,8 @@ def lint(options: Namespace) -> int:
     problems = sum(not finding.note for finding in findings)
     if any(finding.kind in ("unused", "orphan") for finding in findings):
         print("`miniwob-agent cassettes prune` removes unused calls, and files that nothing uses")
-    print(f"{counted(len(used.files), 'cassette')}, {problems} to fix")
+    cassettes = sum(file.ending != TRAFFIC for file in used.files)
+    print(f"{counted(cassettes, 'cassette')}, {problems} to fix")
     return 1 if problems else 0
 
 
@@ -139,6 +142,9 @@ def stats(options: Namespace) -> int:
         size = f"{row.size / 1000:,.0f} kB"
         if row.pictures:
             size += f", {count} of {sum(row.pictures.values()) / 1000:,.0f} kB"
+        if row.exchanges:
+            count = counted(row.exchanges, "request")
+            size += f", {count} of apps of {sum(row.bodies.values()) / 1000:,.0f} kB"
         print(
             f"  {category:<16} {row.items:>4} items  {row.usage.calls:>5} calls: {calls}\n"
             f"  {'':<16} {'':>4}        {tokens} tokens, {size}{unused}"

@@ -1,0 +1,131 @@
+"""The traffic of apps in the cassette folder: what is found, removed, counted and shown."""
+
+import pytest
+from cassette_files import ORIGIN, make_call, plant
+
+from pytest_miniwob_agent.cassettes.folder import Used, find_cassette
+from pytest_miniwob_agent.cassettes.format import write_cassette
+from pytest_miniwob_agent.cassettes.traffic import Bodies, Exchange, Traffic, Trial
+from pytest_miniwob_agent.cassettes.upkeep import (
+    count_calls,
+    lint_folder,
+    prunable_files,
+    shown_calls,
+)
+from pytest_miniwob_agent.cli import main
+
+STEM = "tools/m/add-note/1"
+KEY = "AKIA" + "AB12" * 4
+HTML = [("Content-Type", "text/html")]
+
+
+def record(folder, body=b"<h1>Notes</h1>", sent="text=milk"):
+    """Write the traffic of an item, and return its file and that of its body."""
+    bodies = Bodies(folder)
+    digest = bodies.write(body)
+    url = "http://app.localhost/notes"
+    exchanges = [
+        Exchange(0, "Document", "GET", url, status=200, headers=HTML, body=digest),
+        Exchange(1, "Fetch", "POST", url, "0" * 32, sent, status=204),
+        Exchange(1, "Fetch", "GET", f"{url}/slow"),
+    ]
+    message = {"socket": 1, "type": "message", "body": bodies.write(b"later"), "after": 3, "at": 0}
+    trial = Trial("Add milk.", "/", exchanges, [message], 1.0, 2)
+    traffic = plant(folder.parent, f"{folder.name}/{STEM}.traffic.jsonl")
+    traffic.write_text(Traffic(["http://app.localhost"], [trial]).dump())
+    return traffic, bodies.file_of(digest)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A cassette folder with an item on an app."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "cassettes"
+    write_cassette(folder / f"{STEM}.yaml", [make_call("Add milk.", origin=ORIGIN)])
+    record(folder)
+    return folder
+
+
+def found_in(folder):
+    return [(each.kind, each.path.name, each.what) for each in lint_folder(Used(folder, {STEM}))]
+
+
+def test_an_item_with_traffic_has_no_findings(folder):
+    assert found_in(folder) == []
+    assert prunable_files(Used(folder, {STEM})) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(None, "is missing"), (b"\x1f\x8b\x08garbage that is no body", "is damaged"), ("", "changed")],
+)
+def test_a_missing_or_changed_body_is_found_with_how_to_get_it_back(folder, content, problem):
+    traffic, body = record(folder)
+    if content is None:
+        body.unlink()
+    else:
+        body.write_bytes(content or Bodies(folder).file_of(Bodies(folder).write(b"x")).read_bytes())
+    [damage, *_] = found_in(folder)
+    assert damage[:2] == ("damaged", traffic.name)
+    assert problem in damage[2]
+    assert "git checkout -- cassettes/bodies/" in damage[2]
+
+
+def test_traffic_that_can_not_be_read_is_found_and_its_bodies_stay(folder):
+    traffic, _ = record(folder)
+    traffic.write_text(traffic.read_text()[:-20])
+    [(kind, name, what)] = found_in(folder)
+    assert (kind, name) == ("damaged", traffic.name)
+    assert "can't be read" in what
+    assert "record the item again" in what
+
+
+def test_keys_are_found_in_requests_and_in_bodies(folder):
+    record(folder, f"<p>{KEY}</p>".encode(), f"key={KEY}")
+    said = [what for kind, _, what in found_in(folder) if kind == "leak"]
+    assert said == [
+        "AWS key in line 4: revoke the key, then record again",
+        "AWS key in the answer to GET /notes at step 0: revoke the key, then record again",
+    ]
+
+
+def test_traffic_without_a_cassette_is_a_note(folder):
+    (folder / f"{STEM}.yaml").unlink()
+    [finding] = lint_folder(Used(folder, {STEM}))
+    assert (finding.kind, finding.note) == ("alone", True)
+    shown = shown_calls(find_cassette(folder, "add-note/1", list))
+    assert "GET /notes" in next(shown)
+
+
+def test_bodies_and_halves_of_files_that_nothing_uses_are_removed(folder):
+    traffic, body = record(folder)
+    bodies = Bodies(folder)
+    left = bodies.file_of(bodies.write(b"of a recording that was killed"))
+    halves = [
+        plant(folder, f"bodies/.{left.name}.77", ""),
+        plant(folder, f"{STEM.rpartition('/')[0]}/.{traffic.name}.77", ""),
+    ]
+    assert {(kind, name) for kind, name, _ in found_in(folder)} == {
+        ("orphan", left.name), *(("stray", half.name) for half in halves),
+    }  # fmt: skip
+    assert set(prunable_files(Used(folder, {STEM}))) == {left, *halves}
+    removed = prunable_files(Used(folder, {"tools/m/other/1"}))
+    assert {traffic, body, folder / f"{STEM}.yaml"} <= set(removed)
+
+
+def test_requests_and_bytes_are_counted(folder, capsys):
+    [((model, category), row)] = count_calls(folder, folder / "unused").items()
+    assert (model, category) == ("tools/m", "apps")
+    assert (row.items, row.usage.calls, row.exchanges, len(row.bodies)) == (1, 1, 3, 2)
+    assert main(["cassettes", "stats"]) == 0
+    assert "3 requests of apps of 0 kB" in capsys.readouterr().out
+
+
+def test_requests_are_shown_beside_the_calls_at_their_steps(folder):
+    before, call, _, after = shown_calls(folder / f"{STEM}.yaml")
+    assert before.splitlines()[1:] == ["trial 1, step 0: GET /notes: 200 text/html"]
+    assert call.startswith("=== call 1")
+    assert after.splitlines()[1:] == [
+        "trial 1, step 1: POST /notes text=milk: 204",
+        "trial 1, step 1: GET /notes/slow: no answer",
+    ]
