@@ -16,10 +16,9 @@ INTRODUCTION = """\
 # Options
 
 Every option has a twin in the ini file: `--miniwob-llm-params` is `miniwob_llm_params` there. The
-command line overrides the ini file; an empty value, as of `--miniwob-baseline=`, switches an option
-off. For seeds, trials, steps, repeats and pages, a test's [marker](fixtures.md#the-marker) is in
-between. Relative paths start from the working directory on the command line, and from the project's
-folder in the ini file.
+command line overrides the [marker](fixtures.md#the-marker), which overrides the ini file. An empty
+value, such as `--miniwob-baseline=`, turns an option off. Relative paths start from the working
+directory on the command line, and from the project's folder in the ini file.
 
 In `pytest.ini`, values are written as on the command line, without a shell's quotes:
 
@@ -32,7 +31,7 @@ miniwob_prices =
     gpt-5-mini 0.25 2
 ```
 
-In `pyproject.toml` and `pytest.toml` prices, pages and suites are lists. Examples below are TOML:
+In `pyproject.toml` and `pytest.toml`, as in the examples below, prices, pages and suites are lists:
 
 ```toml
 [tool.pytest]
@@ -41,9 +40,8 @@ miniwob_llm_params = '{"temperature": 0}'
 miniwob_prices = ["gpt-5 1.25 10", "gpt-5-mini 0.25 2"]
 ```
 
-One value has no option: `miniwob_suites` names test files that own cassettes but are not collected
-by default, so that `miniwob-agent cassettes lint` and `prune` count their items:
-`miniwob_suites = ["tests/suites/*.py"]`.
+One setting has no option: `miniwob_suites = ["tests/suites/*.py"]` names test files that own
+cassettes but are not collected by default, for `miniwob-agent cassettes lint` and `prune`.
 """
 
 
@@ -97,7 +95,7 @@ def _section(option: Option) -> Iterator[str]:
     value = EXAMPLES.get(option.key, "")
     written = f"'{value}'" if set(value) & set(' {"') else value
     argument = option.name if option.flag else f"{option.name}={written}"
-    example = f"Example: `{argument}`; in the ini file `{option.ini} = {_toml(option)}`."
+    example = f"`{argument}`, or in the ini file `{option.ini} = {_toml(option)}`."
     if option.default not in (None, "", "{}"):
         example += f" Default: `{option.default}`."
     yield from (example, "")

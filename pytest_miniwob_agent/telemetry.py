@@ -50,8 +50,8 @@ PATIENCE = 2.0
 class Traces:
     """The traces of a run in this process, by its `tracer`.
 
-    Where no provider of traces is set up, one is that sends them by OTLP over HTTP, to the address
-    in `OTEL_EXPORTER_OTLP_ENDPOINT` (by default http://localhost:4318).
+    Without a tracer provider in the process, it installs one that sends them by OTLP over HTTP, to
+    the address in `OTEL_EXPORTER_OTLP_ENDPOINT` (by default http://localhost:4318).
 
     Raises:
         UsageError: the packages of the extra `otel` are missing.

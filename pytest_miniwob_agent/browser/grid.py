@@ -133,8 +133,8 @@ class GridLauncher:
         value = answer.get("value")
         if not isinstance(value, dict) or "ready" not in value:
             raise BrowserError(
-                f"there is no Selenium Grid at {self._grid.url}, but something that answers in "
-                "another way. Is --miniwob-remote right?"
+                f"what answers at {self._grid.url} is not a Selenium Grid: is "
+                "--miniwob-remote right?"
             )
         nodes = [node for node in value.get("nodes", ()) if node["availability"] == "UP"]
         slots = [

@@ -71,7 +71,7 @@ def find_browser(path: str | None = None, *, headed: bool = False) -> str:
             raise BrowserError(f"no browser at {path!r} (--miniwob-browser or MINIWOB_BROWSER)")
         if headed and is_shell(found):
             raise BrowserError(
-                f"{found} has no window, which --miniwob-headed shows: name a whole Chromium or "
+                f"{found} can't open a window, which --miniwob-headed needs: name full Chromium or "
                 "Chrome with --miniwob-browser, or leave that and MINIWOB_BROWSER out"
             )
         return found
@@ -184,8 +184,8 @@ class LocalLauncher:
         try:
             if shutil.disk_usage(folder).free < ROOM:
                 raise BrowserError(
-                    f"{options.binary_location} was not started: there is no room for temporary "
-                    f"files in {Path(folder).parent}. Make some, or name another folder with TMPDIR"
+                    f"{options.binary_location} was not started: there is no space for temporary "
+                    f"files in {Path(folder).parent}. Free some, or name another folder with TMPDIR"
                 )
             service = _Service(
                 driver_path,

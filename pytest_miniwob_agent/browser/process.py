@@ -74,7 +74,7 @@ SWITCHES = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--hide-scrollbars",
     "--in-process-gpu",  # it draws in software anyway; a process less
-    # Pages are new, so that their scripts are mostly compiled in vain; ten times V8's numbers.
+    # Ten times V8's numbers: pages are new, so optimising their scripts early rarely pays off.
     "--js-flags=--invocation-count-for-maglev=4000 --invocation-count-for-turbofan=30000",
     "--lang=en-US",
     "--no-default-browser-check",

@@ -230,7 +230,7 @@ class PageServer:
     Attributes:
         address: its host and port, as the browser names them.
         root: the folder whose files `OWN_HOST` has now; None for none.
-        missed: what `OWN_HOST` was asked for in vain, as remarks; whoever reads them empties it.
+        missed: remarks on unanswered requests to `OWN_HOST`; whoever reads them empties it.
 
     Raises:
         BrowserError: the port can't be opened.

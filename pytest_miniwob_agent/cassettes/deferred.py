@@ -6,7 +6,7 @@ https://platform.openai.com/docs/guides/batch
 `method`, `url` and `body`. An id is the stem of the item's cassette, a digest of the request and
 the number of equal ones before it: `a/m/t/1#0123456789ab-0`. `answers.jsonl` has the completions:
 `custom_id`, `response` and `error`. One that holds what looks like a secret counts as an error and
-is stored nowhere.
+is not stored.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
 texts as blocks, to be read in a pull request. Beside `request` and `response`, a call says where it
-was made (`core.events.Origin`); this takes no part in matching.
+was made (`core.events.Origin`); this is ignored when matching.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ class Environment(Page, Protocol):
     def hand_over(self) -> AbstractContextManager[HandedOver]:
         """Hand the page over to a program that drives the browser itself, for a block.
 
-        What it does is written down as actions of the trial (`ByProgram`). A limit refuses all that
-        the program sends, stops the model's calls, and is raised at the end of the block.
+        What it does becomes actions of the trial (`ByProgram`). At a limit its commands and the
+        model's calls are refused, and the limit is raised at the end of the block.
 
         Raises:
             ProgramError: the program has left the page, or judged itself.
@@ -109,13 +109,13 @@ class HandedOver(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Driven:
-    """What a program did on a page since that was last told; nothing by default.
+    """What a program did on a page since the last report; nothing by default.
 
     Attributes:
         acts: its actions, each with the point of the mouse, or none.
         after: the page after the last of them; all others have left it as it was.
-        over: True if it wanted to take more actions than it may.
-        remark: what whoever wrote the program should know.
+        over: True if it tried to take more actions than it may.
+        remark: what the program's author should know.
     """
 
     acts: Sequence[tuple[ByProgram, tuple[tuple[int, int], ...]]] = ()
@@ -131,16 +131,16 @@ class Drivable(Protocol):
     def hand_over(
         self, left: int, tell: Callable[[Driven], str | None]
     ) -> AbstractContextManager[HandedOver]:
-        """Hand the page over, until the end of the block, for so many actions.
+        """Hand the page over, until the end of the block, for at most `left` actions.
 
-        `tell` is told in any thread what the program did, and returns the reason to refuse it
-        anything more, or None.
+        `tell` is called in any thread with what the program did. It returns the reason to refuse
+        further commands, or None.
         """
 
 
 @runtime_checkable
 class Answering(Protocol):
-    """An optional part of a `Page`: it knows what its dialogs are to be answered."""
+    """An optional part of a `Page`: it knows the answers to its dialogs."""
 
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
         """Return the answer to a dialog that the agent leaves open, or None for `Dismiss`."""
@@ -151,11 +151,11 @@ class Remarking(Protocol):
     """An optional part of a `Page`: what its author should know."""
 
     def remarks(self) -> Sequence[str]:
-        """Return what was remarked since the last call, such as a file that is missing."""
+        """Return the remarks since the last call, such as a missing file."""
 
 
 class Model(Protocol):
-    """A language model: the least that is implemented, for agents that send texts."""
+    """A language model: the minimum, for agents that send texts."""
 
     def complete(self, prompt: str, purpose: str) -> Completion:
         """Answer a prompt; `purpose` says what the call is for (`plan`, `reflect`, ...)."""
@@ -186,7 +186,7 @@ class ChatModel(Model, Protocol):
 
 @runtime_checkable
 class HTTPModel(Model, Protocol):
-    """A language model that takes requests as they go over HTTP, so that any client can use it.
+    """A language model that takes HTTP requests, so that any client can use it.
 
     In an episode, all calls of an agent go through `post`.
     """
@@ -208,10 +208,10 @@ class HTTPModel(Model, Protocol):
 
 
 class LLM(ChatModel, Protocol):
-    """The language model as an agent gets it, whatever way its calls take.
+    """The language model as an agent gets it, for all kinds of calls.
 
-    All calls are counted, limited, recorded and replayed alike. After an error of one, such as
-    drift, every later call and action raises it again, and it ends the item.
+    All calls are counted, limited, recorded and replayed alike. An error of one, such as drift,
+    ends the item: every later call and action raises it again.
     """
 
     @property
@@ -269,7 +269,7 @@ class RunObserver(Protocol):
 
 @runtime_checkable
 class ActionCounter(Protocol):
-    """An optional part of an `Agent`: the actions that use up those of a trial, otherwise all."""
+    """An optional part of an `Agent`: which actions count against the limit; by default all."""
 
     def counts(self, action: Action) -> bool:
         """Return False for a helper of another action, such as clearing a field before typing.
@@ -280,7 +280,7 @@ class ActionCounter(Protocol):
 
 @runtime_checkable
 class Normalizer(Protocol):
-    """An optional part of an `Agent`: leaves out of requests what differs at every run."""
+    """An optional part of an `Agent`: removes from requests what differs at every run."""
 
     def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return a request's body as it is matched and stored, such as one without made-up ids."""

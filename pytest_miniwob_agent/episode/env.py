@@ -198,7 +198,7 @@ class AgentEnv:
         last = self._trace.last
         if last is None or last.done or last.observation.dialog:
             raise RuntimeError(
-                "there is a page to look() at from reset() until it has judged, but for its dialogs"
+                "look() needs a page: after reset(), until the page has judged, with no dialog open"
             )
         with self._alone(), self._trace.halt.keeping_errors():
             if not isinstance(self._page, Visible):
@@ -210,7 +210,7 @@ class AgentEnv:
         """Hand the page over to a program."""
         trace, steps = self._trace, self._limits.steps
         if trace.last is None or trace.last.done:
-            raise RuntimeError("there is a page to hand over from reset() until it has judged")
+            raise RuntimeError("hand_over() needs a page: after reset(), until the page has judged")
         if trace.last.observation.dialog:
             raise RuntimeError("answer the page's dialog before the page is handed over")
         with self._alone(), trace.halt.keeping_errors():

@@ -171,7 +171,7 @@ class Budget:
                     write_atomically(path, json.dumps(changed))
         except OSError as error:
             raise RecordingStopped(
-                f"calls can't be counted any more, as {path} can't be written: {error.strerror}; "
+                f"calls can no longer be counted: {path} can't be written: {error.strerror}; "
                 "make room, or name another folder for temporary files with TMPDIR"
             ) from error
 

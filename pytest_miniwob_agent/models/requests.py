@@ -135,7 +135,7 @@ def read_completion(response: ModelResponse, *, text_only: bool = False) -> Comp
     """
     answer = answer_of(CHAT, response.content, response.content_type)
     if answer is None:
-        raise ModelError("the model answered with no chat completion that has a text")
+        raise ModelError("the model's answer is no chat completion with a text")
     completion = completion_of(CHAT, answer)
     reason = ""
     if text_only and completion.refusal:

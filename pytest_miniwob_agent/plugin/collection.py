@@ -318,7 +318,7 @@ def _several(name: str, marker: pytest.Mark) -> list[Any]:
     given = marker.kwargs[name]
     found = list(given) if isinstance(given, list | tuple) else [given]
     if not found:
-        raise UsageError(f"the miniwob marker's {name} are empty: name one at least")
+        raise UsageError(f"the miniwob marker's {name} are empty: name at least one")
     return found
 
 

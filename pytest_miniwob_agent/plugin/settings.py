@@ -38,7 +38,7 @@ from pytest_miniwob_agent.tasks.selectors import parse_seeds
 SEEDS = "1000-1024"
 """The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
 
-OVERRIDES = "overrides the marker; in the ini file, it applies where the marker sets none"
+OVERRIDES = "overrides the marker, which overrides the ini file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +68,10 @@ class Settings:
         metavar="NAME",
     )
     llm_params: dict[str, Any] = option(
-        """further parameters of every model call, as JSON, such as '{"temperature": 0}'. """
-        '"timeout" is how many seconds the server may be silent (default: 600) and is not sent; '
-        '"extra_body" holds what only this server knows, such as {"top_k": 40}; "extra_headers" '
-        'and "extra_query" are sent, but never stored, shown or matched',
+        """parameters of every model call, as JSON, such as '{"temperature": 0}'. """
+        '"extra_body" holds parameters that only this server knows, such as {"top_k": 40}; '
+        '"extra_headers" and "extra_query" are sent, but never stored, shown or matched; '
+        '"timeout" is how many seconds the server may be silent (default: 600), and is not sent',
         parse=parse_object,
         default="{}",
         metavar="JSON",
@@ -154,7 +154,7 @@ class Settings:
     )
     max_calls: int | None = option(
         "record at most N model calls, over all workers; items that need more are skipped, and the "
-        "next run continues from there",
+        "next run continues there",
         parse=parse_count,
         metavar="N",
         group="Money and calls",
@@ -165,16 +165,16 @@ class Settings:
         metavar="USD",
     )
     prices: Mapping[str, Price] | None = option(
-        "what models cost: 'MODEL PROMPT COMPLETION', in US dollars per million tokens, and behind "
-        "it 'cached=PRICE written=PRICE' for tokens read from the provider's cache and written "
+        "prices of models: 'MODEL PROMPT COMPLETION', in US dollars per million tokens, with "
+        "'cached=PRICE written=PRICE' for tokens read from the provider's cache and written "
         "into it; separated by commas, or one per line of the ini file",
         parse=parse_prices,
         metavar="PRICES",
         ini_type="linelist",
     )
     concurrency: int | None = option(
-        "at most N model calls at a time, over all workers (default: as many as the agents make, "
-        "and with --miniwob-max-cost one per worker)",
+        "at most N model calls at a time, over all workers (default: no limit; with "
+        "--miniwob-max-cost one per worker)",
         parse=parse_count,
         metavar="N",
     )
@@ -186,19 +186,19 @@ class Settings:
         group="Results and gate",
     )
     baseline: Path | str | None = option(
-        "results to compare this run with, written by --miniwob-results: a file, git:REF for that "
-        "file as it was at a commit, or git:REF:PATH; of a file that this run writes, the "
-        "committed version",
+        "the earlier results to compare this run with: a file of --miniwob-results, git:REF for "
+        "that file at a commit, or git:REF:PATH; if this run writes the file, its committed "
+        "version",
         parse=parse_baseline,
         metavar="FILE",
         whole_run=True,
     )
     gate: str = option(
         "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
-        "repeats: by M samples); paired[:ALPHA][:by-task] = the solved rate fell, or the items are "
-        "too few to rule that out, for runs that were recorded again; rate:POINTS = the solved "
-        "rate fell by more than that. Behind it, separated by commas: calls:+10% or the like for "
-        "tokens, cost and steps; lenient = an inconclusive verdict does not fail the run",
+        "repeats: by M samples); paired[:ALPHA][:by-task] = the solved rate fell, or there are too "
+        "few items to rule that out, for runs that were recorded again; rate:POINTS = the solved "
+        "rate fell by more than POINTS. Can be followed by limits, such as calls:+10%, on calls, "
+        "tokens, cost or steps; lenient = an inconclusive verdict does not fail the run",
         default="items",
         metavar="KIND",
         whole_run=True,
@@ -218,9 +218,8 @@ class Settings:
         group="Report",
     )
     trace: str = option(
-        "pictures of the pages for --miniwob-report: off; on = of every item, taken as it runs; "
-        "retain-on-failure = of items that are not solved or drifted, which are replayed for that, "
-        "so that the others take no longer",
+        "screenshots for --miniwob-report: off; on = of every item, as it runs; "
+        "retain-on-failure = of items that are unsolved or drifted, which run again for that",
         default="retain-on-failure",
         choices=("off", "on", "retain-on-failure"),
         whole_run=True,
@@ -238,7 +237,7 @@ class Settings:
         group="Browser",
     )
     headed: bool = option(
-        "show the browser's window; run without -n, as windows take the focus from each other",
+        "show the browser's window; run without -n, as windows take each other's focus",
         ini_type=bool,
     )
     remote: str | None = option(
@@ -250,7 +249,7 @@ class Settings:
         group="Selenium Grid",
     )
     capabilities: dict[str, Any] = option(
-        "with --miniwob-remote: what the sessions need besides Chrome, as JSON, such as "
+        "with --miniwob-remote: capabilities of the sessions besides Chrome, as JSON, such as "
         """'{"platformName": "linux", "goog:chromeOptions": {"args": ["--no-sandbox"]}}'""",
         parse=parse_capabilities,
         default="{}",

@@ -49,7 +49,7 @@ class Samples:
 
     @property
     def share(self) -> Fraction:
-        """Solved samples as a share of the conclusive ones, of which there must be some."""
+        """The share of solved samples among the conclusive ones; there must be one."""
         return Fraction(self.solved, self.conclusive)
 
     def count_as_solved(self, at_least: int | None = None) -> bool:

@@ -72,7 +72,7 @@ class Change:
         samples: int,
         units: Sequence[str],
     ) -> Change:
-        """The change of the items' shares of solved samples, of which there are some on each side.
+        """The change of the items' shares of solved samples; neither side may be empty.
 
         `units` name, item by item, what is independent: the items themselves, or their tasks. The
         test's statistic is the sum of the units' changes by the root of the sum of their squares.

@@ -393,7 +393,7 @@ def show_ledger(
     terminal.line("model calls: " + ", ".join(parts))
     if left.calls:
         unused = pending.with_name(ASIDE)
-        terminal.line(f"left over: not made any more; a recording keeps them in {unused}")
+        terminal.line(f"left over: no longer made; a recording moves them to {unused}")
     if broken_off.calls:
         count = counted(broken_off.calls, "call")
         terminal.line(f"{count} of items that broke off: kept, the next recording continues there")

@@ -97,7 +97,7 @@ class EpisodePrinter(Observer):
                 yield f"reflection: action {step} is to be {sanitize_line(action)}"
                 if disabled:
                     ids = ", ".join(f"id={id_}" for id_ in disabled)
-                    yield f"  not to be clicked there any more: {ids}"
+                    yield f"  not to be clicked there again: {ids}"
             case Remark(what=what, text=text):
                 yield f"\n{sanitize_line(what)}:"
                 yield from self._text_lines(text)

@@ -96,7 +96,7 @@ def test_no_call_is_paid_where_calls_can_not_be_counted_any_more(project, argume
     chat_server.reply = reply
     result = project.runpytest(*arguments, "-k", "click-menu-2")
     assert "Traceback" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["calls can't be counted any more, as *ledger.json can't be *"])
+    result.stdout.fnmatch_lines(["calls can no longer be counted: *ledger.json can't be *"])
     [partial] = project.path.glob("cassettes/**/*.partial.yaml")
     assert read_cassette(partial)[-1].completion.text == "click id=2"
     assert len(read_cassette(partial)) == len(chat_server.requests) == 3
