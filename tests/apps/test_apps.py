@@ -110,8 +110,8 @@ RULES = {
     ],
     "jupyter": [
         ("click", "Python 3", {}),
-        ("enter", 'textbox', {"text": "6 * 7"}),
-        ("click", 'Run', {}),
+        ("enter", "textbox", {"text": "6 * 7"}),
+        ("click", 'button "Run this cell', {}),
     ],
 }  # fmt: skip
 """By a part of the goal: the tool of each answer, what its line of the screen is like, and further
@@ -230,6 +230,8 @@ NAMED = {
     "flask-admin": ("servers", {"flask_admin"}, SERVERS, ["-kproduct"]),
     "datasette": ("servers", {"datasette"}, SERVERS, ["-kdatasette"]),
     "gradio": ("servers", {"gradio"}, SERVERS, ["-kgradio"]),
+    "streamlit": ("servers", {"streamlit"}, SERVERS, ["-kstreamlit"]),
+    "jupyter": ("servers", {"jupyter"}, SERVERS, ["-kjupyter"]),
 }  # fmt: skip
 """By name: a folder, the fixtures of the app, what it needs to be made, and arguments."""
 

@@ -26,7 +26,11 @@ class Program:
                 page.get_by_role("link", name="Delete").click()
                 page.get_by_role("button", name="Yes, I’m sure").click()
             else:
-                page.get_by_role("link", name="Add user").click()
+                page.reload()
+                page.go_back()
+                see()
+                page.go_forward()
+                page.goto(page.url + "add/")
                 page.get_by_label("Username:").fill("carol")
                 page.locator("#id_password1").fill("Xk29-sop")
                 page.locator("#id_password2").fill("Xk29-sop")

@@ -64,6 +64,6 @@ TASKS = [
 ]
 
 
-@pytest.mark.miniwob(*TASKS, seeds=[1])
+@pytest.mark.miniwob(*TASKS, seeds=[1], trials=1)
 def test_servers(miniwob_episode):
     assert miniwob_episode.solved, miniwob_episode.explain()
