@@ -24,6 +24,7 @@ from urllib.parse import quote
 from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
+from pytest_miniwob_agent.browser.gate_commands import GATE, OPEN, WINDOWS, worker_commands
 from pytest_miniwob_agent.browser.page import BINDING
 from pytest_miniwob_agent.browser.sockets import STREAM, Deliveries
 from pytest_miniwob_agent.core.app import (
@@ -63,29 +64,6 @@ SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 EMPTY = (204, 205)
 """Statuses of answers after which the page stays."""
 
-ATTACHING = {
-    "autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True,
-    "filter": [{"type": "page"}],
-}  # fmt: skip
-"""How windows are attached to that a page opens."""
-
-GATE: tuple[Command, ...] = (
-    ("Runtime.enable", {}),
-    ("Runtime.addBinding", {"name": BINDING}),
-    ("Network.enable", {"maxPostDataSize": 0}),
-    ("Network.setCacheDisabled", {"cacheDisabled": True}),
-    ("Network.setBypassServiceWorker", {"bypass": True}),
-    ("Fetch.enable", {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]}),
-)  # fmt: skip
-
-OPEN: tuple[Command, ...] = (
-    ("Fetch.disable", {}),
-    ("Network.setBypassServiceWorker", {"bypass": False}),
-    ("Network.setCacheDisabled", {"cacheDisabled": False}),
-    ("Network.disable", {}),
-    ("Runtime.removeBinding", {"name": BINDING}),
-)  # fmt: skip
-
 
 class Gate:
     """The requests of the pages of a window, from `GATE` to `close`.
@@ -95,6 +73,7 @@ class Gate:
         prepare: commands for each window that its pages open.
         app: answers, in a thread.
         step: the number of actions so far.
+        now: the page's clock at the beginning of the trial, in milliseconds since 1970.
 
     Attributes:
         error: the first error of the app.
@@ -108,9 +87,10 @@ class Gate:
         prepare: Sequence[Command],
         app: App,
         step: Callable[[], int],
+        now: float,
     ) -> None:
         self._devtools, self._prepare = devtools, prepare
-        self._app, self._step = app, step
+        self._app, self._step, self._now = app, step, now
         self._changed = threading.Condition()
         self._order: list[str] = []  # network ids of requests that are not answered, as made
         self._paused: dict[str, Message] = {}  # by network id
@@ -141,7 +121,7 @@ class Gate:
             devtools.on(event, handle)
         devtools.send(*GATE)
         # It stays, as without it Chromium would forget what else is attached to the window.
-        self._call("Target.setAutoAttach", "", **ATTACHING)
+        self._call("Target.setAutoAttach", "", **WINDOWS)
         self._worker = threading.Thread(target=self._work, daemon=True)
         self._worker.start()
 
@@ -178,17 +158,19 @@ class Gate:
     # Events, in the thread that reads what the browser sends.
 
     def _enter(self, event: Message) -> None:
-        """Prepare a window that a page has opened, before anything runs in it."""
+        """Prepare a window or worker that a page has started, before anything runs in it."""
         session, target = event["sessionId"], event["targetInfo"]
-        if target["type"] != "page" or event["session"]:
+        window = target["type"] == "page"
+        if window and event["session"]:
             return
         if any(target["targetId"] == known for _, known in self._devtools.opened):
             self._devtools.begin("Target.detachFromTarget", {"sessionId": session}, "")
             return
-        prepare = () if self._closed else (*self._prepare, *GATE)
+        commands = (*self._prepare, *GATE) if window else worker_commands(self._now)
+        prepare = () if self._closed else commands
         for method, params in (*prepare, ("Runtime.runIfWaitingForDebugger", {})):
             self._devtools.begin(method, params, session)
-        if not self._closed:
+        if window and not self._closed:
             self._devtools.opened.append((session, target["targetId"]))
 
     def _announce(self, event: Message) -> None:
@@ -229,7 +211,7 @@ class Gate:
         told = json.loads(event["payload"])
         with self._changed:
             if "ask" in told:
-                context = event["executionContextId"]
+                context, self._now = event["executionContextId"], told["now"]
                 self._questions.append((told["ask"], context, event["session"], told["now"]))
             elif "socket" in told:
                 self._heard.append(told | {"session": event["session"]})

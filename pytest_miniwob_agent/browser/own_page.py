@@ -180,6 +180,7 @@ class AppPage(OwnPage):
             browser.prepare(),
             self._app,
             lambda: self._step,
+            epoch,
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
         driver.get(origin + start)

@@ -94,7 +94,7 @@ def test_a_page_finds_nothing_that_an_earlier_one_has_stored(open_page, browser)
 
 
 def test_every_file_of_the_page_scripts_is_in_one_of_them():
-    scripts = "".join(page_module.page_scripts())
+    scripts = "".join((*page_module.page_scripts(), page_module.worker_script(0)))
     files = Path(page_module.__file__).parent.glob("*.js")
     assert [path.name for path in files if f"const _{path.stem} = " not in scripts] == []
 

@@ -51,7 +51,9 @@ APP = """
                 self.answer("slow")
             else:
                 host = self.headers["Host"]
-                self.answer(PAGES[self.path].replace("HOST", host), Set_Cookie="user=bob; HttpOnly")
+                kind = "text/javascript" if self.path.endswith("js") else "text/html"
+                page = PAGES[self.path].replace("HOST", host)
+                self.answer(page, kind, Set_Cookie="user=bob; HttpOnly")
 
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
@@ -253,3 +255,40 @@ def test_a_long_poll_holds_nothing_up(play):
     tape, screen = play({"/": page}, "click id=1", "click id=2", "click id=2")
     assert screen[2] == 'text "said slow heard said heard"'
     assert tape.read_text().count('"type": "answer"') == 2
+
+
+def test_workers(play):
+    """They have the app's answers, the page's clock, and the same random numbers every time."""
+    script = """
+        const add = ({ data }) => { document.querySelector("p").textContent += `${data} `; };
+        const shared = new SharedWorker("/shared.js");
+        shared.port.onmessage = add;
+        shared.port.postMessage("ask");
+        setTimeout(() => {
+          const worker = new Worker("/own.js", { type: "module" });
+          worker.onmessage = add;
+          worker.postMessage("ask");
+        }, 500);
+        setTimeout(() => {}, 400);
+    """
+    more = """
+        self.answer = async (to) => {
+          const text = await (await fetch("/data")).text();
+          to.postMessage([text, Date.now(), new Date().getFullYear(), performance.now(),
+              Math.random().toFixed(3)].join());
+        };"""
+    shared = """
+        importScripts("/more.js");
+        onconnect = ({ ports: [port] }) => { port.onmessage = () => answer(port); };"""
+    pages = {
+        "/": f"<p></p><script>{script}</script>",
+        "/own.js": 'import "/more.js"; onmessage = () => answer(self);',
+        "/shared.js": shared,
+        "/more.js": more,
+        "/data": "data",
+    }
+    tape, screen = play(pages)
+    shown = r'text "data,1600000000000,2020,0,(0\.\d+) data,1600000000400,2020,0,(0\.\d+)"'
+    found = re.fullmatch(shown, screen[0])
+    assert found[1] == found[2]
+    assert tape.read_text().count("app.localhost/data") == 2

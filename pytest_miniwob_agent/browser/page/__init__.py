@@ -24,6 +24,8 @@ Everything else is in a world of ours, where no script of the page can replace a
 - acting: `aim` and `selection` (of text, and the clipboard)
 - `picture`: pictures, and the pointer in the window
 - `api`: the functions that Python calls
+
+`worker` runs first in the workers of apps.
 """
 
 from __future__ import annotations
@@ -100,6 +102,11 @@ def page_scripts(
         linked(folder / "served.js", {**constants, "FAMILIES": families, "FONTS": fonts}),
         linked(folder / "api.js", {**constants, "BOXED": boxed}),
     )
+
+
+def worker_script(now: float) -> str:
+    """The script that runs first in a worker of an app, whose clock stands still at `now`."""
+    return linked(Path(__file__).parent / "worker.js", {"NOW": now})
 
 
 def linked(entry: Path, constants: Mapping[str, object]) -> str:

@@ -1,0 +1,21 @@
+// Runs first in every worker of an app: its clock stands still at the instant of the page's at which
+// it was started, and its random numbers are the same every time.
+
+const { NOW } = Constants;
+const RealDate = Date;
+self.Date = new Proxy(RealDate, {
+  construct: (target, args, newTarget) => Reflect.construct(target, args.length ? args : [NOW], newTarget),
+  apply: () => new RealDate(NOW).toString(),
+  get: (target, name) => (name === "now" ? () => NOW : target[name]),
+});
+performance.now = () => 0;
+let state = 20200913;
+Math.random = () => {
+  state = (state * 48271) % 2147483647;
+  return state / 2147483647;
+};
+crypto.getRandomValues = (array) => {
+  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = Math.random() * 256;
+  return array;
+};
