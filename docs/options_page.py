@@ -20,7 +20,7 @@ command line overrides the [marker](fixtures.md#the-marker), which overrides the
 value, such as `--miniwob-baseline=`, turns an option off. Relative paths start from the working
 directory on the command line, and from the project's folder in the ini file.
 
-In `pytest.ini`, values are written as on the command line, without a shell's quotes:
+In `pytest.ini`, values are written without a shell's quotes:
 
 ```ini
 [pytest]

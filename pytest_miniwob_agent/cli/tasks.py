@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
+MARKDOWN_COLUMNS = ("task", "category", "actions", "remark")
+"""For docs/tasks.md; a remark names what is not certified."""
 
 
 def add_tasks(commands: Commands) -> None:
@@ -81,9 +83,8 @@ def list_tasks(options: Namespace) -> int:
         print(json.dumps(tasks, indent=1))
         return 0
     markdown = options.format == "markdown"
-    # In Markdown a remark names what is not certified.
-    columns = [each for each in COLUMNS if not (markdown and each == "certified")]
-    rows: list[tuple[str, ...]] = [tuple(columns)]
+    columns = MARKDOWN_COLUMNS if markdown else COLUMNS
+    rows: list[tuple[str, ...]] = [columns]
     for task in tasks:
         shown = task | {"actions": ", ".join(task["actions"])}
         name = f"`{task['name']}`" if markdown else task["name"]
