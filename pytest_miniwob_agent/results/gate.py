@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.core.text import counted, listed, nearest, percent
+from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results.comparison import (
     MEASURES,
     Comparison,
@@ -276,13 +276,17 @@ def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
     by = "by task" if gate.by_task else "by item"
     return [
         _regression(
-            f"{_fell(name, change)}: {interval}, {by}",
+            f"{_fell(name, change)}: {interval}, {by}{_exact(change)}",
             # The reason for the whole lists the items of the categories too.
             () if red[0][0] == "whole" and name != "whole" else change.worse,
             hint=name == red[-1][0],
         )
         for name, change, interval in red
     ], []
+
+
+def _exact(change: RateChange) -> str:
+    return f" (exact p = {p_value(change.change.p_changed)})" if change.change.exact else ""
 
 
 def _level(alpha: float) -> str:

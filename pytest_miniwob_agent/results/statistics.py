@@ -20,6 +20,9 @@ from statistics import NormalDist, median
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf(0.975)  # for intervals at 95 %
 
+# Units that changed, up to which p-values are exact: the score test is too bold for so few.
+FEW = 25
+
 # The number of steps that differences are rounded to if they add up to more, as those of items with
 # many different sample counts do. A test of rounded differences is exact as well.
 GRID = 5000
@@ -58,11 +61,14 @@ class Change:
         difference: the rate after minus that before, from -1 to 1.
         flips: the chance that a sample of an item before and one after disagree.
         size: the number of independent pairs of samples with the same information.
+        exact: the one-sided p-values for the worse and for the better by the exact test, None where
+            more than `FEW` units changed. They can disagree with the interval.
     """
 
     difference: float
     flips: float
     size: float
+    exact: tuple[float, float] | None = None
 
     @classmethod
     def of(
@@ -87,11 +93,14 @@ class Change:
         squares = sum(each**2 for each in sums.values())
         whole = sum(sums.values())
         size = min(samples, count**2 * flips / float(squares)) if squares else len(sums)
-        if whole and len(sums) < count:
-            exact = p_worse([each if whole < 0 else -each for each in sums.values()])
-            z = NORMAL.inv_cdf(min(max(exact, 1e-300), 0.5))
+        few = sum(each != 0 for each in sums.values()) <= FEW
+        exact = None
+        if few or len(sums) < count:
+            exact = p_worse(list(sums.values())), p_worse([-each for each in sums.values()])
+        if exact and whole and len(sums) < count:
+            z = NORMAL.inv_cdf(min(max(min(exact), 1e-300), 0.5))
             size = max(1.0, min(size, flips * (z * count / float(whole)) ** 2))
-        return cls(float(whole) / count, flips, float(size))
+        return cls(float(whole) / count, flips, float(size), exact if few else None)
 
     def statistic(self, change: float = 0.0) -> float:
         """The test's statistic for a change: standard normal, if that is the true one."""
@@ -105,12 +114,14 @@ class Change:
 
     @property
     def p_worse(self) -> float:
-        """The one-sided p-value for a change for the worse."""
-        return NORMAL.cdf(self.statistic())
+        """The one-sided p-value for a change for the worse, exact where few units changed."""
+        return self.exact[0] if self.exact else NORMAL.cdf(self.statistic())
 
     @property
     def p_changed(self) -> float:
-        """The two-sided p-value."""
+        """The two-sided p-value, exact where few units changed."""
+        if self.exact:
+            return min(1.0, 2 * min(self.exact))
         return 2 * NORMAL.cdf(-abs(self.statistic()))
 
     def interval(self, alpha: float = 0.05) -> tuple[float, float]:

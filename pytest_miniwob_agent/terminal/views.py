@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import pytest
 
 
+TEST = f"exact where at most {statistics.FEW} changed, else by the score test"
+
 LISTED = 100  # items, at most, of those that got worse, and of those that got better
 
 
@@ -52,8 +54,8 @@ class ComparisonView:
         lines += ["", *text_table(self.rates(), width), ""]
         if self.both.pairs:
             unit = "tasks, whose seeds count as one" if self.both.by_task else "items"
-            note = "Rates are in percent, with 95 % intervals; p is two-sided, by the score test "
-            lines += wrap(f"{note}over the {unit} that both have.", width)
+            note = f"Rates are in percent, with 95 % intervals, over the {unit} that both have"
+            lines += wrap(f"{note}; p is two-sided, {TEST}.", width)
         if rows := self._repeats():
             lines += ["", *text_table(rows, width)]
         for title, pairs in zip(("worse", "better"), self.changed, strict=True):
@@ -195,7 +197,7 @@ class SeveralView:
         lines += ["", *text_table(rows, width)]
         note = (
             "Each run is compared with the first, over the items that both have. Rates are in "
-            "percent, with 95 % intervals; p is two-sided, by the score test, and corrected by "
+            f"percent, with 95 % intervals; p is two-sided, {TEST}, and corrected by "
             f"Holm's method for {counted(len(self.comparisons), 'comparison')}."
         )
         return "\n".join([*lines, "", *wrap(note, width)]) + "\n"

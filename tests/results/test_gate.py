@@ -179,7 +179,7 @@ class TestReasons:
                 "paired",
                 "+" * 60,
                 "+" * 55 + "-" * 5,
-                "60 items: 95 % interval -18.1 to -1.8, by item",
+                "60 items: 95 % interval -18.1 to -1.8, by item (exact p = 0.062)",
             ),
             ("paired:0.1", ["+++"] * 8, ["+--"] * 8, "to 33.3 % over 8 items: 90 % interval -8"),
             ("rate:5", "+" * 20, "+" * 18 + "--", "to 90 % over 20 items, by more than 5 points"),
@@ -204,7 +204,7 @@ class TestReasons:
         (reason,) = judge(base, runs(6, 6), PAIRED).reasons
         assert reason.text == (
             "1-screen-1-step: the solved rate fell from 100 to 90 % over 60 items: 97.5 % interval "
-            "-22.0 to -1.5, by item"
+            "-22.0 to -1.5, by item (exact p = 0.031)"
         )
         assert all("1-screen-1-step" in detail for detail in reason.details)
 

@@ -92,11 +92,20 @@ class TestChange:
     """The test of a paired change and its interval."""
 
     def test_for_no_change_it_is_mcnemars_score_test(self):
-        for lost, gained in ((4, 0), (5, 3), (2, 9)):
+        for lost, gained in ((26, 0), (15, 13), (9, 20)):
             z = (gained - lost) / sqrt(gained + lost)
             found = change_of(lost, gained, 20)
+            assert found.statistic() == pytest.approx(z)
             assert found.p_worse == pytest.approx(scipy_stats.norm.cdf(z))
             assert found.p_changed == pytest.approx(2 * scipy_stats.norm.sf(abs(z)))
+
+    def test_where_few_pairs_differ_p_is_that_of_mcnemars_exact_test(self):
+        for lost, gained in ((5, 0), (5, 3), (2, 9), (25, 0), (13, 12), (0, 5)):
+            found = change_of(lost, gained, 20)
+            for p, side in ((found.p_worse, "less"), (found.p_changed, "two-sided")):
+                exact = scipy_stats.binomtest(gained, gained + lost, alternative=side).pvalue
+                assert p == pytest.approx(exact)
+        assert change_of(5, 0, 31).p_changed == 0.0625
         assert change_of(0, 0, 7).p_changed == 1
 
     @pytest.mark.parametrize(("lost", "gained", "same"), [(12, 2, 36), (0, 1, 43), (5, 4, 11)])
@@ -137,7 +146,7 @@ class TestChange:
     def test_by_task_it_is_no_bolder_than_the_exact_test_of_whole_tasks(self):
         by_item = change_of(6, 0, 14)
         by_task = change_of(6, 0, 14, ["a"] * 3 + ["b"] * 2 + ["c"] + list("defghij") * 2)
-        assert by_item.p_worse == pytest.approx(scipy_stats.norm.cdf(-sqrt(6)))
+        assert by_item.p_worse == 1 / 2**6
         assert by_item.interval()[1] < 0 < by_task.interval()[1]
         assert by_task.p_worse == pytest.approx(1 / 8)
         assert change_of(0, 0, 4, list("aabb")).size == 2
