@@ -106,7 +106,7 @@ class Gate:
         self._count = 0  # of counted requests
         self._answering = self._closed = False
         self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
-        self._entered: set[str] = set()  # sessions whose window has shown a page of the app
+        self.entered: set[str] = set()  # sessions whose window has shown a page of the app
         self.error: MiniwobError | None = None
         self.remarks: list[str] = []
         self.downloads: dict[str, str] = {}
@@ -380,7 +380,7 @@ class Gate:
     def _hand_over(self, session: str) -> str:
         """Return what the page in a window, or the one that has opened it, hands over."""
         sessions = [known for known, _ in self._devtools.opened]
-        entered, self._entered = session in self._entered, self._entered | {session}
+        entered, self.entered = session in self.entered, self.entered | {session}
         if entered or session == sessions[0]:
             return self._handed.get(session, "")  # empty on the first page of the trial
         # A page can't be asked while another one is to follow, but for the one that opens a window.

@@ -264,8 +264,8 @@ class LiveApp:
             body = found.data
         except HTTPError as error:
             raise PageError(
-                f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does "
-                f"the fixture {self._task.app!r} still run it?"
+                f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does it "
+                f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
             ) from None
         if len(body) > LARGEST:
             raise PageError(

@@ -185,6 +185,9 @@ class AppPage(OwnPage):
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
         driver.get(origin + start)
         self._check()
+        if not self._gate.entered:
+            said = "; ".join(self._gate.remarks) or "the app has sent no page"
+            raise PageError(f"AppTask {self._name!r} does not begin at {start}: {said}")
         browser.devtools.call("Page.resetNavigationHistory")
 
     def _check(self) -> None:

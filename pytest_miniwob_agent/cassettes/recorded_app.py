@@ -169,6 +169,11 @@ class RecordedApp:
             exchange.socket = answer.socket
             self._check_secrets(request, request.url, exchange.headers, answer.body)
             exchange.body = self._keep(answer.body)
+            if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
+                raise PageError(
+                    f"the app answers {request}, with which AppTask {self._task.name!r} begins, "
+                    f"with the status {answer.status}: correct its `start`, or the app"
+                )
         self._trial.exchanges.append(exchange)
         return answer
 
@@ -248,14 +253,13 @@ class RecordedApp:
             return kept.reward if kept.reward and self._questions >= kept.questions else 0.0
         assert task.reward is not None
         said = task.reward(self._app[0], trial)
-        reward = float(said or 0)
-        if not -1 <= reward <= 1:
+        if not isinstance(said or 0, int | float) or not -1 <= (said or 0) <= 1:
             raise PageError(
                 f"the reward of AppTask {task.name!r} was {said!r}; it is a number from -1 to 1, "
                 "and 0 while the task is undecided"
             )
-        kept.reward, kept.questions = reward, self._questions
-        return reward
+        kept.reward, kept.questions = float(said or 0), self._questions
+        return kept.reward
 
     def end_trial(self) -> None:
         """Check that a replayed trial has made all its requests; raises a `Drift`."""

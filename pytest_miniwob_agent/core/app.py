@@ -22,6 +22,9 @@ PASSIVE = frozenset(
 )
 """Kinds of GET requests whose number is the browser's business: they may repeat or be missing."""
 
+START = "a path that begins with /, or a function of a seed that returns one"
+CLOCK = "seconds since 1970, such as datetime(2030, 1, 1, tzinfo=UTC).timestamp()"
+
 _REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
 _BOUNDARY = re.compile(rb"\A--(-+WebKitFormBoundary\w+)")
 
@@ -208,6 +211,31 @@ class AppTask:
     category: str = CATEGORY
 
     def __post_init__(self) -> None:
+        for name, is_good, must in (
+            ("app", _is_text(self.app), "the name of a fixture, or an address"),
+            ("goal", callable(self.goal) or _is_text(self.goal), "a text, or a function of a seed"),
+            ("start", callable(self.start) or _is_path(self.start), START),
+            ("setup", self.setup is None or callable(self.setup), "a function"),
+            ("reward", self.reward is None or callable(self.reward), "a function"),
+            ("solved_when", self.solved_when is None or callable(self.solved_when), "a function"),
+            ("dialogs", _are_answers(self.dialogs), 'such as {"confirm": True, "prompt": "Ann"}'),
+            (
+                "scrub",
+                self.scrub is None or callable(self.scrub) or _are_replacements(self.scrub),
+                "a function of a text, or replacements by regular expressions",
+            ),
+            (
+                "redact",
+                _are_texts(self.redact) and _are_replacements(dict.fromkeys(self.redact, "")),
+                "a list of regular expressions",
+            ),
+            ("clock", self.clock is None or _is_number(self.clock), CLOCK),
+            ("origins", _are_texts(self.origins), "a list of addresses and names of fixtures"),
+            ("viewport", _is_size(self.viewport), "a width and a height, such as (1280, 720)"),
+        ):
+            if not is_good:
+                given = getattr(self, name)
+                raise UsageError(f"AppTask {self.name!r}: {name} must be {must}, not {given!r}")
         if (self.reward is None) == (self.solved_when is None):
             raise UsageError(
                 f"AppTask {self.name!r} needs one judge: reward(app, trial), which asks the live "
@@ -217,13 +245,16 @@ class AppTask:
     def goal_of(self, seed: int) -> str:
         """Return the goal at a seed."""
         goal = self.goal if isinstance(self.goal, str) else self.goal(seed)
-        if not isinstance(goal, str) or not goal.strip():
+        if not _is_text(goal):
             raise UsageError(f"the goal of AppTask {self.name!r} must be a text, not {goal!r}")
         return goal
 
     def start_of(self, seed: int) -> str:
         """Return the path at which a trial begins."""
-        return self.start if isinstance(self.start, str) else self.start(seed)
+        start = self.start if isinstance(self.start, str) else self.start(seed)
+        if not _is_path(start):
+            raise UsageError(f"AppTask {self.name!r}: start must be {START}, not {start!r}")
+        return start
 
     def scrubbed(self, text: str) -> str:
         """Return a text of the app without what differs at every run."""
@@ -232,6 +263,45 @@ class AppTask:
         for pattern, replacement in (self.scrub or {}).items():
             text = re.sub(pattern, replacement, text)
         return text
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_texts(value: Any) -> bool:
+    return (
+        not isinstance(value, str) and isinstance(value, Collection) and all(map(_is_text, value))
+    )
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith("/")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_size(value: Any) -> bool:
+    sides = list(value) if isinstance(value, Sequence) else []
+    return len(sides) == 2 and all(isinstance(side, int) and side > 0 for side in sides)
+
+
+def _are_answers(value: Any) -> bool:
+    kinds = {"confirm": bool, "prompt": bool | str}
+    return isinstance(value, Mapping) and all(
+        kind in kinds and isinstance(said, kinds[kind]) for kind, said in value.items()
+    )
+
+
+def _are_replacements(value: Any) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    try:
+        return all(isinstance(re.sub(pattern, new, ""), str) for pattern, new in value.items())
+    except (re.error, TypeError, IndexError):
+        return False
 
 
 class App(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,7 +147,16 @@ def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
         if late and _has_django(request.config):
             return _with_django(request, name)
         return request.getfixturevalue(name)
-    except pytest.FixtureLookupError:
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            error.add_note(
+                f"The fixture {name!r} starts the app of AppTask {task.name!r} at a port that is "
+                "taken. Let the system choose a free one: bind port 0, and return the address."
+            )
+        raise
+    except pytest.FixtureLookupError as error:
+        if error.argname != name:
+            raise
         raise UsageError(
             f"AppTask {task.name!r} names the app {name!r}, but there is no such fixture: write "
             "one in conftest.py that starts the app and returns its address, or name an address "

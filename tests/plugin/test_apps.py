@@ -5,6 +5,9 @@ import textwrap
 
 import pytest
 
+from pytest_miniwob_agent import AppTask
+from pytest_miniwob_agent.core.errors import UsageError
+
 APP = """
     import json
     import threading
@@ -53,6 +56,8 @@ APP = """
                     named = "attachment; filename=all.csv"
                     self.answer("a,b", "text/csv", Content_Disposition=named)
                 case "/nothing": self.answer(status=204)
+                case "/away": self.answer(status=302, Location="https://login.example/in")
+                case "/large": self.answer("x" * 50_000_001)
                 case "/other":
                     host, cookie = self.headers["Host"], self.headers["Cookie"]
                     self.answer(f"<h1>{cookie}</h1><a href=http://{host}/>Back</a>")
@@ -238,6 +243,84 @@ def test_an_app_that_is_not_there_is_an_error_that_says_so(app, value, said):
     source = app.path.joinpath(app._name + ".py")
     source.write_text(source.read_text().replace('"notes_app"', repr(value)))
     result = app.record("-k", "add-note")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+ERRORS = {
+    'start="/away"': ["*does not begin at /away: *leads out of the app: GET https://login.example/*"
+                      "AppTask(origins=*"],
+    'start="/none"': ["*the app answers GET /none, *with the status 404: correct its `start`*"],
+    'start="/large"': ["*GET /large got 50,000,001 bytes, which is more than a recording takes*"],
+    'start=lambda seed: "none"': ["*start must be a path that begins with /*not 'none'"],
+    'app="taken"': ["*OSError:*", "*The fixture 'taken'*port that is taken*bind port 0*"],
+    'app="number"': ["*the app 'number' is 8000, which is no address*"],
+    'app="asks_for_more"': ["*fixture 'no_such_fixture' not found*"],
+    'reward=lambda app, trial: "yes"': ["*the reward of AppTask 't9' was 'yes'; it is a number*"],
+    "reward=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
+    "setup=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
+}  # fmt: skip
+"""What a task's author gets wrong, and the lines that say so."""
+
+
+def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
+    given = 'goal="G", **{"app": "notes_app", "reward": lambda app, trial: 0} | dict'
+    tasks = [f'AppTask("t{n}", {given}({wrong}))' for n, wrong in enumerate(ERRORS, start=2)]
+    app.makepyfile(f"""
+        import socket
+        import pytest
+        from pytest_miniwob_agent import AppTask
+
+        def fail(*args):
+            raise ValueError('no database')
+
+        @pytest.fixture
+        def taken():
+            with socket.create_server(("127.0.0.1", 0)) as first:
+                socket.create_server(first.getsockname())
+
+        @pytest.fixture
+        def number():
+            return 8000
+
+        @pytest.fixture
+        def asks_for_more(no_such_fixture):
+            pass
+
+        @pytest.mark.miniwob({", ".join(tasks)}, seeds=[1], trials=1)
+        def test_tasks(miniwob_episode):
+            pass
+    """)
+    result = app.record()
+    result.assert_outcomes(errors=len(ERRORS))
+    for lines in ERRORS.values():
+        result.stdout.fnmatch_lines(lines)
+    assert not list(app.path.glob("cassettes/**/*.traffic.jsonl"))
+
+
+@pytest.mark.parametrize("wrong", [
+    {"app": ""}, {"app": len}, {"goal": " "}, {"start": "admin/"}, {"setup": "prepare"},
+    {"reward": 1}, {"dialogs": True}, {"dialogs": {"confirm": "yes"}}, {"dialogs": {"alert": True}},
+    {"scrub": {"(": ""}}, {"scrub": {"a": r"\1"}}, {"scrub": ["a"]}, {"redact": "key"},
+    {"redact": ["["]}, {"clock": "2030-01-01"}, {"origins": "https://login.example"},
+    {"viewport": (0, 720)}, {"viewport": 1280},
+], ids=str)  # fmt: skip
+def test_an_argument_that_can_not_be_used_is_named_at_once(wrong):
+    given = {"app": "shop", "goal": "Buy it.", "reward": lambda app, trial: 1} | wrong
+    [name] = wrong
+    with pytest.raises(UsageError, match=rf"AppTask 'buy': {name} must be .*, not"):
+        AppTask("buy", **given)
+
+
+@pytest.mark.parametrize(("path", "damage", "said"), [
+    ("*/*/add-note/*.traffic.jsonl", lambda content: content[:-9], "*traffic*can't be read*"),
+    ("bodies/*", lambda content: content[:-9], "*the body*is damaged: restore it (git checkout*"),
+])  # fmt: skip
+def test_damage_to_a_tape_says_how_to_get_it_back(app, path, damage, said):
+    app.record("-k", "add-note").assert_outcomes(passed=1)
+    for file in app.path.glob(f"cassettes/{path}"):
+        file.write_bytes(damage(file.read_bytes()))
+    result = app.runpytest("-k", "add-note")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
 
