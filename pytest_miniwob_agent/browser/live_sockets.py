@@ -30,6 +30,12 @@ SILENCE = 0.3
 STALLED = 2.0
 """The same for an answer that comes in parts."""
 
+LONGEST = 3.0
+"""Real seconds for which a socket is waited for that is never silent."""
+
+LONGEST_ANSWER = 60.0
+"""The same for an answer that comes in parts."""
+
 CONNECTING = 10.0
 """Real seconds that a socket may take to open."""
 
@@ -55,18 +61,23 @@ class Inbox:
         self._lock = threading.Lock()
         self._came: list[PageMessage] = []
         self.error: Exception | None = None
-        self._until: dict[int, float] = {}  # by socket, as long as it is open
+        # By socket, as long as it is open: until when it is waited for now, and at most.
+        self._until: dict[int, tuple[float, float]] = {}
 
-    def expect(self, socket: int, seconds: float) -> None:
-        """Wait so long for the next message of a socket."""
+    def expect(self, socket: int, seconds: float, longest: float = LONGEST) -> None:
+        """Wait so long for the next message of a socket, and so long for those that follow."""
         with self._lock:
-            self._until[socket] = time.monotonic() + seconds
+            end = time.monotonic() + seconds
+            self._until[socket] = end, end + longest
 
     def stir(self) -> None:
         """Wait for what all sockets may send, as the app was asked something."""
         with self._lock:
-            soon = time.monotonic() + SILENCE
-            self._until = {socket: max(end, soon) for socket, end in self._until.items()}
+            now = time.monotonic()
+            self._until = {
+                socket: (max(end, now + SILENCE), max(most, now + LONGEST))
+                for socket, (end, most) in self._until.items()
+            }
 
     def put(self, socket: int, type_: str, silence: float = SILENCE, **more: object) -> None:
         """Add a message of a socket that is open; texts are rewritten."""
@@ -77,7 +88,9 @@ class Inbox:
         with self._lock:
             if socket in self._until:
                 self._came.append({"socket": socket, "type": type_, **more})
-                self._until[socket] = time.monotonic() + silence
+                now, most = time.monotonic(), self._until[socket][1]
+                most = now + LONGEST if type_ == "open" else most
+                self._until[socket] = min(now + silence, most), most
 
     def close(self, socket: int) -> None:
         """Wait for nothing more of a socket."""
@@ -90,7 +103,7 @@ class Inbox:
             what = f"{type(self.error).__name__}: {self.error}"
             raise PageError(f"a message of the app can't be delivered: {what}")
         with self._lock:
-            if any(end > time.monotonic() for end in self._until.values()):
+            if any(end > time.monotonic() for end, _ in self._until.values()):
                 return None
             came, self._came = self._came, []
             # In this order, as that of different sockets differs at every run.
@@ -106,14 +119,17 @@ class Sockets:
 
     def open(self, socket: int, address: str, path: str, headers: dict[str, str]) -> None:
         """Open a WebSocket at an address such as `http://127.0.0.1:8000`."""
+        self._inbox.expect(socket, CONNECTING)
         self._run(socket, self._read_socket, f"ws{address.removeprefix('http')}{path}", headers)
 
     def stream(self, socket: int, ask: Callable[[], BaseHTTPResponse]) -> None:
         """Have an event source get the events of an answer."""
+        self._inbox.expect(socket, CONNECTING)
         self._run(socket, self._read_events, ask)
 
     def pass_on(self, socket: int, found: BaseHTTPResponse) -> None:
         """Have a page get an answer by and by."""
+        self._inbox.expect(socket, STALLED, LONGEST_ANSWER)
         self._run(socket, self._read_parts, found)
 
     def send(self, socket: int, data: str | bytes) -> None:
@@ -149,8 +165,6 @@ class Sockets:
             self.leave(socket)
 
     def _run(self, socket: int, read: Callable[..., None], *values: Any) -> None:
-        self._inbox.expect(socket, CONNECTING)
-
         def run() -> None:
             try:
                 read(socket, *values)
@@ -172,6 +186,7 @@ class Sockets:
             "close_timeout": CLOSING,
             "max_size": None,
             "proxy": None,
+            "user_agent_header": None,
         }
         if url.startswith("wss:") and LOCAL.fullmatch(urlsplit(url).hostname or ""):
             given["ssl"] = ssl.create_default_context()

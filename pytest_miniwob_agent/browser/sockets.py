@@ -42,6 +42,7 @@ class Deliveries:
             found = call("Network.getCookies", urls=[url])["cookies"] if told["cookies"] else ()
             headers = {
                 "Origin": told["origin"],
+                "User-Agent": told["agent"],
                 "Cookie": "; ".join(f"{one['name']}={one['value']}" for one in found),
                 "Sec-WebSocket-Protocol": told.get("protocols", ""),
                 "Last-Event-ID": told.get("last", ""),

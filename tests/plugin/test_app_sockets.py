@@ -43,6 +43,11 @@ APP = """
                 last = self.headers["Last-Event-ID"] or "nothing"
                 self.wfile.write(b"retry: 500\\n\\nevent: tick\\r\\nid: 7\\r\\n")
                 self.wfile.write(f"data: {last}\\r\\n\\r\\n".encode())
+            elif self.path == "/ticks":
+                self.begin_events()
+                for _ in range(1000):
+                    self.wfile.write(b"data: tick\\n\\n")
+                    time.sleep(0.02)
             elif self.path == "/poll":
                 SAID.acquire()
                 self.answer("heard")
@@ -235,6 +240,15 @@ def test_streamed_answers(play):
     said = f"data: one {app} data: two {app} data: three {app}"
     assert screen == [f'text "{app}/chat null: {said} and 98 letters, data: one {app} AbortError"']
     assert tape.read_text().count('"type": "message"') >= 3
+
+
+def test_a_socket_that_is_never_silent(play):
+    script = """
+        const events = new EventSource("/ticks");
+        events.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
+    """
+    _, screen = play({"/": f"<p></p><script>{script}</script>"})
+    assert screen == ['text "tick"']
 
 
 def test_a_long_poll_holds_nothing_up(play):

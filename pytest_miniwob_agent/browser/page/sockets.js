@@ -48,7 +48,7 @@ const connect = (self, asked, take) => {
   parts.get(self).key = ++wires.count;
   wires.takers.set(wires.count, take);
   Arrays.push(keys, wires.count);
-  say(self, "OPEN", { origin: location.origin, ...asked });
+  say(self, "OPEN", { origin: location.origin, agent: navigator.userAgent, ...asked });
 };
 const invalid = (address) =>
   new DOMException(`The URL '${address}' or a subprotocol is invalid.`, "SyntaxError");
