@@ -39,9 +39,8 @@ def add_results(commands: Commands) -> None:
         steps,
         "results",
         "Join the results files of all shards of a suite into the one that a run of all items "
-        "would have written. A shard that is missing, given twice, or of another commit, items, "
-        "agent, model, prompt or limit is an error that names it, and so is an item that went to "
-        "no shard or to several.",
+        "would have written. It is an error if a shard is missing or given twice, if its commit, "
+        "items, agent, model, prompts or limits differ, or if an item is in none or in several.",
     )
     judge = "miniwob-agent compare git:main results.jsonl --gate items"
     results.epilog = f"Then one gate judges them all:\n\n  {judge}"
@@ -135,33 +134,32 @@ def add_compare(commands: Commands) -> None:
         "compare",
         help="show what got better and worse between two runs",
         description="Compare two results files item by item: what changed, the solved rates with "
-        "their intervals, calls and tokens. Of more files, compare each with the first. On GitHub "
-        "Actions it also writes the job's summary.",
-        epilog="A file is a path, git:REF:PATH for the file as it was at a commit, or git:REF for "
-        "the path of the other one at a commit: miniwob-agent compare git:main results.jsonl. "
-        "Of one file with several agents or models, all are compared with the first of them, or "
-        "with the one that --first names. "
-        "Join the results of shards first, with miniwob-agent results merge.",
+        "their intervals, calls and tokens. With more files, each is compared with the first. On "
+        "GitHub Actions it also writes the job's summary.",
+        epilog="A file is a path, git:REF:PATH for a file at a commit, or git:REF for the other "
+        "file at a commit: miniwob-agent compare git:main results.jsonl. With one file of several "
+        "agents or models, all are compared with the first of them, or with --first. Join the "
+        "results of shards first, with miniwob-agent results merge.",
     )
     parser.add_argument("base", metavar="BASE", help="the results before")
     parser.add_argument("heads", metavar="HEAD", nargs="*", help="the results after")
     parser.add_argument(
         "--first",
         metavar="AGENT/MODEL",
-        help="compare those of one file with this one, such as reflective/gpt-5",
+        help="with one file: compare the others with this one, such as reflective/gpt-5",
     )
     add_format(parser, ["text", "markdown", "json"])
     parser.add_argument(
         "--by-task",
         action="store_true",
-        help="take the seeds of a task as one in tests and intervals: would it hold for other "
-        "tasks? By item: would it hold for these tasks, if they ran again?",
+        help="treat the seeds of a task as one in tests and intervals, to ask if other tasks would "
+        "change too; by default, if these items would change again",
     )
     parser.add_argument(
         "--gate",
         metavar="KIND",
         help="exit with 1 if this gate is red or inconclusive: items[:M], paired[:ALPHA][:by-task] "
-        "or rate:POINTS, and behind it limits such as calls:+10%%, or lenient, separated by commas",
+        "or rate:POINTS, which limits such as calls:+10%%, or lenient, may follow after commas",
     )
     add_prices(parser)
     parser.set_defaults(run=compare)
@@ -213,9 +211,9 @@ def add_tables(commands: Commands) -> None:
     parser = commands.add_parser(
         "tables",
         help="compare runs with the published figures",
-        description="The tables and figures of three papers with the values of a run: completion "
-        "by task, beside the published rates, the significance of more trials, planner calls, "
-        "groups of tasks. Of several runs, also those that compare variants of an agent.",
+        description="Print the tables and figures of three papers with the values of a run beside "
+        "the published ones: completion by task, the significance of more trials, planner calls, "
+        "groups of tasks. With several runs, also those that compare variants of an agent.",
     )
     parser.add_argument(
         "results", metavar="RESULTS", nargs="+", help="a results file, or git:REF:PATH"
@@ -224,11 +222,11 @@ def add_tables(commands: Commands) -> None:
         "--reward",
         choices=["full", "any"],
         default="full",
-        help="the reward from which a trial counts as solved: full = 1, as everywhere else; any = "
-        "above 0, as in the paper's code, which pays for partial solutions (default: %(default)s)",
+        help="the reward at which a trial counts as solved: full = 1, as everywhere else; any = "
+        "above 0, as in the paper's code (default: %(default)s)",
     )
     parser.add_argument(
-        "--plot", metavar="FILE.svg", help="draw what the papers draw into a file, too"
+        "--plot", metavar="FILE.svg", help="also draw the papers' figures into a file"
     )
     add_format(parser, ["text", "json"])
     parser.set_defaults(run=print_tables)

@@ -64,7 +64,7 @@ IN_VAIN = 3
 """So many items in a row without an answer of the server end the run."""
 
 NO_CALLS = (
-    "an item was recorded without a single model call, so that there is nothing to replay "
+    "an item was recorded without a single model call, so there is nothing to replay "
     "elsewhere: do the agent's calls go through `llm`, and is its framework's own cache off?"
 )
 
@@ -398,8 +398,8 @@ class ItemRun:
 
         if not isinstance(llm, RecordedModel):
             pictures.note = (
-                "There are no pictures: this model is not behind a cassette, so that the item "
-                "can't be replayed for them. Run it with --miniwob-trace=on"
+                "There are no pictures: this model is not behind a cassette, so the item can't be "
+                "replayed for them. Run it with --miniwob-trace=on"
             )
             return
         pictures.wants_pictures = True
@@ -412,7 +412,7 @@ class ItemRun:
             reason = f": {name}{error}"
         if replayed.events != self._log.events:
             pictures.note = (
-                "The item was run again for its pictures and did something else, so that they may "
+                "The item did something else when it was run again for its pictures, so they may "
                 f"not show what is described here{reason}"
             )
 

@@ -238,7 +238,7 @@ class ResultsFile(Step):
         A baseline that is chosen for its result makes later runs look worse than they are.
         """
         if not both.changed_setup:
-            return "same set-up as the baseline: keep the baseline, also if this run is better"
+            return "same set-up as the baseline: keep the baseline, even if this run is better"
         settings = self._state.settings
         source = settings.baseline
         file = source if isinstance(source, Path) else settings.baseline_file

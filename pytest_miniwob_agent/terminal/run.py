@@ -396,7 +396,7 @@ def show_ledger(
         terminal.line(f"left over: no longer made; a recording moves them to {unused}")
     if broken_off.calls:
         count = counted(broken_off.calls, "call")
-        terminal.line(f"{count} of items that broke off: kept, the next recording continues there")
+        terminal.line(f"{count} of interrupted items: kept, the next recording continues there")
     unusable = Counter[str]()
     for outcome in outcomes:
         unusable.update({reason: usage.calls for reason, usage in outcome.unusable.items()})
@@ -413,7 +413,7 @@ def show_ledger(
         terminal.line(f"budget: {reason}, {items} skipped; run again to continue")
     if waiting:
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
-        terminal.line("have them answered, as by miniwob-agent batch submit, and run again")
+        terminal.line("get answers, for example with miniwob-agent batch submit, and run again")
         terminal.line("with --miniwob-answers=FILE")
 
 

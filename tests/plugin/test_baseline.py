@@ -205,7 +205,7 @@ class TestItems:
             [
                 "  1 item solved now and not in the baseline",
                 f"    {OTHER_MENU}: unsolved (failed ?2) -> solved in trial 1",
-                "same set-up as the baseline: keep the baseline, also if this run is better",
+                "same set-up as the baseline: keep the baseline, even if this run is better",
             ]
         )
 
