@@ -107,6 +107,7 @@ class Gate:
         self._answering = self._closed = False
         self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
         self.entered: set[str] = set()  # sessions whose window has shown a page of the app
+        self._blank: dict[str, str] = {}  # those of new windows of a program, by their targets
         self.error: MiniwobError | None = None
         self.remarks: list[str] = []
         self.downloads: dict[str, str] = {}
@@ -170,7 +171,9 @@ class Gate:
         prepare = () if self._closed else commands
         for method, params in (*prepare, ("Runtime.runIfWaitingForDebugger", {})):
             self._devtools.begin(method, params, session)
-        if window and not self._closed:
+        if window and "openerId" not in target:
+            self._blank[target["targetId"]] = session
+        elif window and not self._closed:
             self._devtools.opened.append((session, target["targetId"]))
 
     def _announce(self, event: Message) -> None:
@@ -309,6 +312,8 @@ class Gate:
                 base64.b64decode(e.get("bytes", "")) for e in request.get("postDataEntries", ())
             ),
         )
+        if session := self._blank.pop(paused["frameId"], ""):
+            self._devtools.opened.append((session, paused["frameId"]))
         windows = {target: session for session, target in self._devtools.opened}
         main = kind == "Document" and paused["frameId"] in windows
         if not self._app.allows(asked.url):

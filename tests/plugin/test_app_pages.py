@@ -216,6 +216,7 @@ PROGRAM = """
                 with page.expect_popup() as opened:
                     page.click("text=Window")
                 opened.value.click("text=Close")
+                page = browser.contexts[0].new_page()
                 page.goto(f"{base}/last")
                 ask()
                 assert handed.done

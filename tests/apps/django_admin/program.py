@@ -30,7 +30,10 @@ class Program:
                 page.go_back()
                 see()
                 page.go_forward()
-                page.goto(page.url + "add/")
+                users = page.url
+                page = page.context.new_page()
+                page.goto(users + "add/")
+                see()
                 page.get_by_label("Username:").fill("carol")
                 page.locator("#id_password1").fill("Xk29-sop")
                 page.locator("#id_password2").fill("Xk29-sop")
