@@ -178,6 +178,8 @@ class Gate:
 
     def _announce(self, event: Message) -> None:
         id_, kind = event["requestId"], event.get("type", "Other")
+        if kind == "Fetch" and all(event["session"] != one for one, _ in self._devtools.opened):
+            kind = "XHR"  # a worker's, which gets its answer as a whole
         if not event["request"]["url"].startswith("http"):
             return
         with self._changed:

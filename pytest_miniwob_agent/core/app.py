@@ -143,7 +143,8 @@ class AppTrial:
     def asked(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> bool:
         """True if the trial has made a request of this method and path, with these fields.
 
-        `fields` are some of those that it sent, as JSON or as a form; others don't matter.
+        `fields` are some of those that it sent, as JSON or as a form; others don't matter. What a
+        page says on a socket has the method `SEND`.
         """
         return any(
             one.method == method

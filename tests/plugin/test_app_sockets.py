@@ -288,8 +288,9 @@ def test_workers(play):
     more = """
         self.answer = async (to) => {
           const text = await (await fetch("/data")).text();
-          to.postMessage([text, Date.now(), new Date().getFullYear(), performance.now(),
-              Math.random().toFixed(3)].join());
+          const stream = await (await fetch("/chat", { method: "POST", body: "hi" })).text();
+          to.postMessage([text, stream.length, Date.now(), new Date().getFullYear(),
+              performance.now(), Math.random().toFixed(3)].join());
         };"""
     shared = """
         importScripts("/more.js");
@@ -302,7 +303,7 @@ def test_workers(play):
         "/data": "data",
     }
     tape, screen = play(pages)
-    shown = r'text "data,1600000000000,2020,0,(0\.\d+) data,1600000000400,2020,0,(0\.\d+)"'
+    shown = r'text "data,98,1600000000000,2020,0,(0\.\d+) data,98,1600000000400,2020,0,(0\.\d+)"'
     found = re.fullmatch(shown, screen[0])
     assert found[1] == found[2]
     assert tape.read_text().count("app.localhost/data") == 2
