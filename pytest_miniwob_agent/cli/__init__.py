@@ -46,7 +46,8 @@ Examples:
   miniwob-agent cassettes lint                  is every recording intact and used?
   miniwob-agent compare git:main results.jsonl  what did a change do?
 
-Arguments after -- are those of the pytest run whose items are meant.
+Arguments after -- are those of the pytest run whose items are meant. docs/your-own-pages.md and
+docs/test-your-app.md show how to bring pages and a running app.
 """
 
 
