@@ -71,6 +71,24 @@ def test_the_examples_of_automatic_context_are_those_of_a_replay(tmp_path):
     assert pool.read_bytes() == (ROOT / "tests/suites/webwise_examples.jsonl").read_bytes()
 
 
+@pytest.mark.integration
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("agent", "suite", "counts"),
+    [
+        ("reflective", "paper.py", "1062 passed, 13 drifted"),
+        ("rci", "rci.py", "54 passed"),
+        ("webwise", "webwise.py", "190 passed, 50 drifted"),
+    ],
+)
+def test_most_recordings_replay_as_published(agent, suite, counts, tmp_path):
+    """The counts of docs/reproduce.md."""
+    (tmp_path / f"{agent}-as-published").symlink_to(ROOT / "cassettes" / agent)
+    params = [f"--miniwob-agent={agent}", '--miniwob-agent-params={"as_published": true}']
+    run = replay(suite, "", f"--miniwob-cassettes={tmp_path}", *params)
+    assert counts in run.stdout
+
+
 def test_every_results_file_is_replayed_by_a_test():
     shipped = (path.relative_to(ROOT / "cassettes") for path in ROOT.glob("cassettes/**/*.jsonl"))
     default = {"results"}  # tests/test_suite.py

@@ -161,6 +161,13 @@ def check_integer(name: str, value: Any, least: int, most: int) -> int:
     return value
 
 
+def check_flag(name: str, value: Any) -> bool:
+    """Return the value of a parameter; a `UsageError` if it is not true or false."""
+    if not isinstance(value, bool):
+        raise UsageError(f"--miniwob-agent-params: {name} must be true or false, not {value!r}")
+    return value
+
+
 def variant_name(agent: str, *parts: str | bool) -> str:
     """Name a variant of an agent by what differs: by the parts that are not empty or False."""
     return "-".join([agent, *(str(part) for part in parts if part)])

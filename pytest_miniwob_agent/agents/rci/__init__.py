@@ -17,7 +17,12 @@ from pathlib import Path
 from lxml import etree, html
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
-from pytest_miniwob_agent.agents.registry import check_choice, check_integer, variant_name
+from pytest_miniwob_agent.agents.registry import (
+    check_choice,
+    check_flag,
+    check_integer,
+    variant_name,
+)
 from pytest_miniwob_agent.core.actions import (
     Action,
     Choose,
@@ -54,6 +59,9 @@ NOT_STATE_GROUNDED = ("click-dialog-2",)
 KEYS = ("enter", "arrowleft", "arrowright", "arrowup", "arrowdown", "backspace")
 """Keys that `press` takes (listing 1)."""
 
+NO_FORM = "it is of none of the five forms"
+"""What agent grounding says of an instruction that can't be read."""
+
 XPATH_LIMIT = 500
 """Characters of an XPath."""
 
@@ -71,6 +79,9 @@ class RCIAgent:
             tasks, and default.txt for all others. `built-in` is the paper's setting: for each of 36
             tasks as many as it had, and no state grounding where it left that out (F.1).
         without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
+        forms: `lenient`, or `strict`: an instruction is read only in the forms of listing 1.
+        problem: `named`, or `unnamed`: agent grounding only says that no form fits.
+        as_published: `strict` forms and `unnamed` problems, as in the paper.
         task: the name of the task, for its exemplars; the plugin gives it.
     """
 
@@ -83,11 +94,18 @@ class RCIAgent:
         critiques: int = 1,
         exemplars: str = "none",
         without: str = "none",
+        forms: str = "lenient",
+        problem: str = "named",
+        as_published: bool = False,
         task: str = "",
     ) -> None:
         self.prompts = Prompts(FOLDER, prompts)
         self.critiques = check_integer("critiques", critiques, 0, 9)
         self.without = check_choice("without", without, ("none", "plan", "state", "agent"))
+        published = check_flag("as_published", as_published)
+        strict = check_choice("forms", forms, ("lenient", "strict")) == "strict"
+        unnamed = check_choice("problem", problem, ("named", "unnamed")) == "unnamed"
+        self.strict, self.unnamed = strict or published, unnamed or published
         excepted = exemplars == "built-in" and task in NOT_STATE_GROUNDED
         self.state_grounding = self.without != "state" and not excepted
         self.rules = self._rules(exemplars, task)
@@ -96,6 +114,9 @@ class RCIAgent:
             exemplars != "none" and "few-shot",
             critiques != 1 and f"critiques-{critiques}",
             without != "none" and f"without-{without}",
+            published and "as-published",
+            strict and not published and "strict-forms",
+            unnamed and not published and "unnamed-problem",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -185,10 +206,11 @@ class _Trial:
                 if not left:
                     raise Inadmissible(f"{error}: {_bounded(reply, 200)!r}") from None
                 left -= 1
-                reply = self._ask("agent", proposal=proposal, instruction=reply, problem=str(error))
+                problem = NO_FORM if self._agent.unnamed else str(error)
+                reply = self._ask("agent", proposal=proposal, instruction=reply, problem=problem)
 
     def _carry_out(self, reply: str) -> TrialEnded | None:
-        instruction = parse_instruction(reply)
+        instruction = parse_instruction(reply, strict=self._agent.strict)
         if instruction.verb == "done":
             return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
         actions = find_actions(instruction, self._page)
@@ -249,25 +271,30 @@ _LEAD = re.compile(
     re.I,
 )
 _FORM = re.compile(r"(type|press|clickoption|movemouse|clickxpath)\s+(\S.*)", re.I)
+_LISTED = re.compile(rf"(?:type|clickoption|movemouse|clickxpath)\s.+|press\s(?:{'|'.join(KEYS)})")
 _DONE = re.compile(r"\W*(?:done|none|nothing(?: (?:is )?left(?: to do)?)?)\W*", re.I)
 _STOP = re.compile(r"(?<=[\w\])*\"'])[.,;]+$")
 _WRAPPERS = ("``", '""', "''", "\u201c\u201d", "**")
 
 
-def parse_instruction(reply: str) -> Instruction:
+def parse_instruction(reply: str, *, strict: bool = False) -> Instruction:
     """Read the first instruction of a reply; words, quotes and marks around it are skipped.
+
+    With `strict` the reply has to match a regular expression of listing 1, or say `done`.
 
     Raises:
         Inadmissible: no line has one of the five forms, or it presses a key that is not allowed.
     """
-    lines = reply.splitlines()
+    if strict and _LISTED.fullmatch(reply):
+        return _instruction(*reply.split(maxsplit=1))
+    lines = reply.splitlines() if not strict or _DONE.fullmatch(reply) else []
     for part in (part for line in lines for part in (line, *re.findall(r"`([^`]+)`", line))):
         part = _unwrap(_LEAD.sub("", _unwrap(part.strip()), count=1).strip())
         if match := _FORM.fullmatch(part):
             return _instruction(match[1].lower(), match[2].strip())
         if _DONE.fullmatch(part):
             return Instruction("done")
-    raise Inadmissible("it is of none of the five forms")
+    raise Inadmissible(NO_FORM)
 
 
 def _instruction(verb: str, argument: str) -> Instruction:

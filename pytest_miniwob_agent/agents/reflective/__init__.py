@@ -25,7 +25,7 @@ from pytest_miniwob_agent.agents.reflective.dialogue import (
     parse_suggestion,
     style_for,
 )
-from pytest_miniwob_agent.agents.registry import check_choice, variant_name
+from pytest_miniwob_agent.agents.registry import check_choice, check_flag, variant_name
 from pytest_miniwob_agent.core.actions import Action, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
@@ -48,6 +48,12 @@ class ReflectiveAgent:
             thoughts and notes on past actions keep what was seen; `tree` likewise for roles, names
             and states; `picture` for a picture with the
             ids drawn on it; `both` for full text and picture.
+        endings: `stage`, or `action`: `no-change` and `cycle` are looked for after every action,
+            by the page's HTML (3.4).
+        disabling: `at-once`, or `later`: a wrong click goes into D with the next suggestion for its
+            step (algorithm 1).
+        grounding: `call`, or `none`: an action that names no element can't be carried out.
+        as_published: `action`, `later` and `none`, as in the paper.
     """
 
     answers_dialogs = False  # the paper's pages have none
@@ -60,18 +66,32 @@ class ReflectiveAgent:
         memory: str = "structured",
         actions: str = "paper",
         screen: str = "compact",
+        endings: str = "stage",
+        disabling: str = "at-once",
+        grounding: str = "call",
+        as_published: bool = False,
     ) -> None:
         self.planner = PLANNERS[check_choice("planning", planning, tuple(PLANNERS))]
         self.memory = check_choice("memory", memory, ("structured", "unconstrained", "plain"))
         self.all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.style = SCREENS[check_choice("screen", screen, tuple(SCREENS))]
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
+        published = check_flag("as_published", as_published)
+        by_action = check_choice("endings", endings, ("stage", "action")) == "action"
+        later = check_choice("disabling", disabling, ("at-once", "later")) == "later"
+        no_call = check_choice("grounding", grounding, ("call", "none")) == "none"
+        self.ends_by_action, self.disables_later = by_action or published, later or published
+        self.asks_for_elements = not (no_call or published)
         self.name = variant_name(
             "reflective",
             screen != "compact" and f"{screen}-screen",
             planning != "staged" and planning,
             memory != "structured" and f"{memory}-memory",
             self.all_actions and "all-actions",
+            published and "as-published",
+            by_action and not published and "action-endings",
+            later and not published and "later-disabling",
+            no_call and not published and "no-grounding",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -88,7 +108,7 @@ class _Solver:
         self._agent = agent
         self._env = env
         self._note = note
-        self._memory = Memory(agent.memory)
+        self._memory = Memory(agent.memory, later=agent.disables_later)
         self._dialogue = Dialogue(llm, agent.prompts, agent.style, agent.all_actions, self._memory)
 
     def run(self) -> None:
@@ -127,6 +147,8 @@ class _Solver:
                 if self._act(trial, self._ground(trial, command)):
                     return
             *before, here = trial.screens[first:]
+            if self._agent.ends_by_action:
+                continue
             if here in before and not isinstance(trial.actions[-1], NoVisibleEffect):
                 # The stage led back to a screen of its own; those of earlier stages may come again.
                 trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
@@ -143,7 +165,17 @@ class _Solver:
             trial.ending, trial.detail = end.ending, end.detail
         else:
             trial.screens.append(self._see(transition.observation, len(trial.actions)))
+            return self._led_back(trial)
+        return True
+
+    def _led_back(self, trial: Trial) -> bool:
+        """True if endings are looked for after every action, and the trial had this page before."""
+        if not self._agent.ends_by_action:
             return False
+        *before, here = trial.pages
+        if here not in before or isinstance(trial.actions[-1], NoVisibleEffect):
+            return False
+        trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
         return True
 
     def _reflect(self, trial: Trial) -> None:
@@ -170,6 +202,8 @@ class _Solver:
         if command.action is not None:
             return command.action
         trial.invalid = command.line
+        if not self._agent.asks_for_elements:
+            raise Unreadable(f"no element in {command.line!r}")
         screen = self._dialogue.screen(trial)
         prompt = self._dialogue.fill("ground", screen=screen, action=command.line)
         reply = self._dialogue.ask(prompt, "ground")

@@ -142,6 +142,17 @@ class Trial:
         """The goal in the page's words."""
         return self.screens[0].observation.goal
 
+    @property
+    def pages(self) -> list[tuple[str, frozenset[int]]]:
+        """The screens as HTML has them: their texts, and what was acted on before.
+
+        MiniWoB's HTML marks elements that were clicked (`data-tampered`), and has no focus.
+        """
+        touched = [frozenset[int]()]
+        for action in self.actions:
+            touched.append(touched[-1].union(elements_of(action)))
+        return [(screen.text, ids) for screen, ids in zip(self.screens, touched, strict=False)]
+
 
 class Memory:
     """What was learned in earlier trials: R and D of algorithm 1.
@@ -149,10 +160,13 @@ class Memory:
     R is kept as its result: `prefix` are the actions to repeat, `suggestion` is the action after
     them. `mistakes` is D: the wrong clicks of each step. Of the other kinds `unconstrained` leaves
     wrong clicks their ids (7.2), `plain` keeps suggestions as `notes` and enforces none (7.1).
+    With `later` D gets a wrong click with the next suggestion for its step.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, later: bool = False) -> None:
         self.kind = kind
+        self.later = later
+        self.corrected: dict[int, Action | None] = {}
         self.prefix: tuple[Action, ...] = ()
         self.suggestion: Command | None = None
         self.mistakes: dict[int, set[Click]] = {}
@@ -168,6 +182,9 @@ class Memory:
             return
         self.suggestion = suggestion
         self.mistakes = {at: clicks for at, clicks in self.mistakes.items() if at <= step}
+        if self.later:
+            self.corrected = {at: action for at, action in self.corrected.items() if at <= step}
+            wrong, self.corrected[step] = self.corrected.get(step), wrong
         if isinstance(wrong, Click):
             better = suggestion.action or suggestion.on(wrong.element)  # it may mean that one
             if better == wrong or wrong.element not in elements_of(better):

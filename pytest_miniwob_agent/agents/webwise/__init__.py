@@ -20,7 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
-from pytest_miniwob_agent.agents.registry import check_choice, check_integer, variant_name
+from pytest_miniwob_agent.agents.registry import (
+    check_choice,
+    check_flag,
+    check_integer,
+    variant_name,
+)
 from pytest_miniwob_agent.agents.webwise.interpreter import ScriptError, interpret
 from pytest_miniwob_agent.agents.webwise.page import ASKED_FOR, PageJudged, ScriptPage
 from pytest_miniwob_agent.core.actions import Action
@@ -75,6 +80,9 @@ class WebWISEAgent:
             `single` steps only.
         task_message: the number of a wording of the paper's table 5, 1 to 13, or 0 for ours; for
             `multi` steps only.
+        history: `all` earlier scripts are shown, or `none`, so that a script is written for the
+            present objects alone (algorithm 1).
+        as_published: no history, as in the paper.
         programs: scripts per trial; those that can't be run count too.
         save_examples: the path of a file to write when the run is over: what its items solved
             without an example (4.5). It changes neither the agent's name nor any prompt.
@@ -91,6 +99,8 @@ class WebWISEAgent:
         examples: str = "none",
         objects: str = "filtered",
         task_message: int = 0,
+        history: str = "all",
+        as_published: bool = False,
         programs: int = SCRIPTS,
         save_examples: str | None = None,
         task: str = "",
@@ -115,9 +125,13 @@ class WebWISEAgent:
         self.zero_shot = examples == "none"
         self.examples = self._examples(examples, task)
         self._saved = None if save_examples is None else Path(save_examples).absolute()
+        published = check_flag("as_published", as_published)
+        forgets = check_choice("history", history, ("all", "none")) == "none"
+        self.forgets = forgets or published
         single = self.single and "single-step"
         shots = EXAMPLES.get(examples, "auto-context")
-        self.name = variant_name("webwise", single, OBJECTS[objects], worded, shots)
+        kept = "as-published" if published else forgets and "no-history"
+        self.name = variant_name("webwise", single, OBJECTS[objects], worded, shots, kept)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run scripts until the page judges or there have been enough of them."""
@@ -265,7 +279,7 @@ class _Trial:
     def _prompt(self, objects: str) -> Prompt:
         agent, fill = self._agent, self._agent.prompts.fill
         past: list[Prompt] = []
-        for number, attempt in enumerate(self._attempts, start=1):
+        for number, attempt in enumerate(() if agent.forgets else self._attempts, start=1):
             script = attempt.script
             if len(script) > SCRIPT_LIMIT:
                 script = script[:SCRIPT_LIMIT] + "…"

@@ -108,6 +108,25 @@ class TestGroundings:
         assert "open it\n" in prompt
         assert f"{instruction}\n" in prompt
 
+    @pytest.mark.parametrize("named", [False, True])
+    def test_as_published_it_reads_listing_1_only_and_says_no_more_than_that(self, named):
+        replies = [
+            "Step 1: clickxpath //button",
+            "clickxpath //[",
+            f"`{SAVE}`",
+            "movemouse //button",
+        ]
+        episode, llm = play(
+            {"task": ["open it"], "state": replies[:1], "agent": replies[1:]},
+            **({"forms": "strict"} if named else {"as_published": True}),
+        )
+        assert actions(episode)[:1] == ["hover id=1"]
+        said = [prompt.split("carry this out: ")[1][:30] for prompt in prompts(llm, "agent")[:3]]
+        assert [text == "it is of none of the five forms"[:30] for text in said] == [
+            True, not named, True,
+        ]  # fmt: skip
+        assert episode.agent == ("rci-strict-forms" if named else "rci-as-published")
+
     def test_after_three_rewordings_the_trial_ends(self):
         episode, llm = play({"task": ["open"], "state": ["a"], "agent": ["b", "c", "d"]})
         assert llm.purposes[3:] == ["task", "state", "agent", "agent", "agent"]

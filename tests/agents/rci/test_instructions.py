@@ -51,6 +51,31 @@ def test_a_reply_of_none_of_the_forms_is_inadmissible(reply):
         parse_instruction(reply)
 
 
+@pytest.mark.parametrize(
+    ("reply", "strict"),
+    [
+        ("clickxpath //a", True),
+        ("type answer: 5", True),
+        ("press enter", True),
+        ("done", True),
+        ("Press enter", False),
+        ("press enter.", False),
+        ("1. clickxpath //a", False),
+        ("`clickxpath //a`", False),
+        ("clickxpath //a\nclickxpath //b", False),
+        ("The menu is closed.\nclickxpath //a", False),
+    ],
+)
+def test_strictly_only_the_forms_of_listing_1_are_read(reply, strict):
+    if strict:
+        verb, _, argument = reply.partition(" ")
+        assert parse_instruction(reply, strict=True) == Instruction(verb, argument)
+    else:
+        parse_instruction(reply)
+        with pytest.raises(Inadmissible, match="none of the five forms"):
+            parse_instruction(reply, strict=True)
+
+
 @pytest.mark.parametrize("key", ["tab", "enter twice"])
 def test_a_key_that_is_not_on_the_list_is_inadmissible(key):
     with pytest.raises(Inadmissible, match="no key of that name"):

@@ -25,6 +25,11 @@ def play(env, replies, trials=5, **variant):
         ({"memory": "unconstrained"}, "reflective-unconstrained-memory"),
         ({"screen": "picture"}, "reflective-picture-screen"),
         ({"screen": "both", "actions": "all"}, "reflective-both-screen-all-actions"),
+        ({"endings": "action", "disabling": "at-once"}, "reflective-action-endings"),
+        ({"disabling": "later", "grounding": "none"}, "reflective-later-disabling-no-grounding"),
+        ({"as_published": True, "memory": "plain"}, "reflective-plain-memory-as-published"),
+        ({"as_published": True, "endings": "action"}, "reflective-as-published"),
+        ({"as_published": False}, "reflective"),
     ],
 )
 def test_the_name_of_each_variant_differs(variant, name):
@@ -37,6 +42,7 @@ def test_the_name_of_each_variant_differs(variant, name):
         ({"planning": "stage"}, "planning 'stage' is not one of staged, iterative, plan-then-adap"),
         ({"memory": None}, "memory None is not one of structured, unconstrained, plain"),
         ({"actions": ["all"]}, r"actions \['all'\] is not one of paper, all"),
+        ({"as_published": "no"}, "as_published must be true or false, not 'no'"),
     ],
 )
 def test_an_unknown_variant_is_refused_with_the_known_ones(variant, reason):
@@ -97,6 +103,51 @@ class TestMemory:
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
         assert reflections(episode)[0] == (1, "click id=4", () if keeps_id else (3,))
+
+
+PUBLISHED = {"as_published": True}
+
+
+class TestAsPublished:
+    @pytest.mark.parametrize("variant", [{"endings": "action"}, PUBLISHED])
+    def test_an_action_within_a_stage_that_changes_nothing_ends_the_trial(self, variant):
+        # What was acted on is marked in the page's HTML, so that the first click is a change.
+        plan = ["click id=2\nclick id=2\nclick id=1", "Helped.", "Opened.", "click id=5"]
+        assert play(menu(5), plan, 1)[0].solved
+        episode, _ = play(menu(5), plan, 1, **variant)
+        assert episode.endings == (Ending.NO_CHANGE,)
+        assert actions(episode) == ["click id=2", "click id=2"]
+
+    def test_an_action_that_leads_back_ends_the_trial_in_whichever_stage(self):
+        screens = {"start": [button(1, "Menu")], "open": [button(1, "Menu"), button(2, "Save")]}
+        moves = {("start", "click id=1"): "open", ("open", "click id=1"): "start"}
+        page = FakePage("g", screens, moves)
+        replies = ["click id=1", "Opened.", "click id=1", "Closed.", "click id=1", "DONE"]
+        assert play(page, replies, 1)[0].endings == (Ending.INCOMPLETE,)
+        episode, _ = play(page, replies, 1, endings="action")
+        assert episode.endings == (Ending.CYCLE,)
+        assert actions(episode) == ["click id=1"] * 3
+
+    @pytest.mark.parametrize(
+        ("variant", "disabled"),
+        [({}, [(3,), (3, 4)]), ({"disabling": "later"}, [(), (3,)]), (PUBLISHED, [(), (3,)])],
+    )
+    def test_a_wrong_click_loses_its_id_with_the_next_suggestion_for_its_step(
+        self, variant, disabled
+    ):
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(1, "click id=4")]
+        episode, _ = play(menu(5, 3, 4), [*replies, advice(1, "click id=5")], **variant)
+        assert episode.solved_at == 3
+        assert [found for *_, found in reflections(episode)] == disabled
+
+    @pytest.mark.parametrize("variant", [{"grounding": "none"}, PUBLISHED])
+    def test_no_call_asks_which_element_an_action_means(self, variant):
+        assert play(menu(5), ["click Menu", "id=1", "Opened.", "DONE"], 1)[1].purposes[:2] == [
+            "plan",
+            "ground",
+        ]
+        episode, llm = play(menu(5), ["click Menu"], 1, **variant)
+        assert (llm.purposes, episode.endings) == (["plan"], (Ending.EXCEPTION,))
 
 
 class TestAllActions:

@@ -106,6 +106,14 @@ class TestMultiStep:
         places = [shown[3].index(part) for part in parts]
         assert places == sorted(places)
 
+    @pytest.mark.parametrize("params", [{"history": "none"}, {"as_published": True}])
+    def test_as_published_only_the_present_objects_are_shown(self, params):
+        episode, shown = play(menu(), [OPEN, 'click("a", "Stop")', SAVE], **params)
+        assert episode.solved
+        assert all("Your programs so far:\n(none)" in prompt for prompt in shown)
+        assert ['a "Save"' in prompt for prompt in shown] == [False, True, True]
+        assert shown[1] == shown[2]
+
     def test_a_program_that_can_t_be_run_is_skipped_and_counted(self):
         replies = ["I can't.", "import os", 'click("a"', "", OPEN]
         episode, shown = play(menu(), replies, programs=5)
@@ -369,6 +377,8 @@ class TestParameters:
             ({"steps": "single", "examples": "built-in"}, "webwise-single-step-1-shot"),
             ({"steps": "single", "objects": "none"}, "webwise-single-step-instruction-only"),
             ({"task_message": 4, "examples": "built-in"}, "webwise-task-message-4-1-shot"),
+            ({"history": "none"}, "webwise-no-history"),
+            ({"as_published": True, "history": "none"}, "webwise-as-published"),
         ],
     )
     def test_the_name_of_each_variant_differs(self, params, name):
