@@ -83,7 +83,7 @@ class Looks:
         self.shot = env.look(marks=[1], zoom=2)
         env.step(Click(1))
         if self.when == "after":
-            with pytest.raises(RuntimeError, match="there is a page to look"):
+            with pytest.raises(RuntimeError, match=r"look\(\) needs a page"):
                 env.look()
 
 
@@ -102,7 +102,7 @@ def test_an_agent_looks_through_the_episode():
 
 
 def test_there_is_nothing_to_look_at_before_and_after_a_trial_or_without_pictures():
-    with pytest.raises(RuntimeError, match="there is a page to look"):
+    with pytest.raises(RuntimeError, match=r"look\(\) needs a page"):
         run(Looks("before"))
     assert run(Looks("after")).solved
     with pytest.raises(UsageError, match="FakePage gives no pictures"):
