@@ -207,6 +207,12 @@ def open_task(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
+    if ".py" in options.task:
+        raise UsageError(
+            "an app runs in pytest alone. To see it while an agent works on it: pytest "
+            f"{options.task} --miniwob-headed --miniwob-record=all --miniwob-cassettes=FOLDER, "
+            "with a new folder"
+        )
     check_display("open", "`miniwob-agent certify` needs none")
     catalogue = catalogue_of(options)
     if (page := catalogue.pages.get(options.task)) is None:
@@ -293,7 +299,8 @@ def add_certify(commands: Commands) -> None:
         help="check that pages are deterministic",
         description="Load each page several times, in different browsers, orders and paces and "
         "once without the machine's fonts, take the same actions on it, and compare all "
-        "observations. Exits with 1 if any differ.",
+        "observations. Exits with 1 if any differ. Where SELECTOR is a test file, or a test in it, "
+        "its items on apps are begun several times each, with the app.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
@@ -332,6 +339,8 @@ def certify_pages(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
+    if any(".py" in selector for selector in options.selectors):
+        return _certify_apps(options.selectors)
     catalogue = catalogue_of(options)
     selectors = selectors_of(options, catalogue)
     cases = select_cases(selectors, parse_seeds(options.seeds), catalogue=catalogue)
@@ -372,4 +381,23 @@ def certify_pages(options: Namespace) -> int:
     if any(one.case.task in catalogue.own_tasks for one in failed if one.observations):
         print("docs/your-own-pages.md has the usual causes, and what to do about each")
     print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
+    return 1 if failed else 0
+
+
+def _certify_apps(tests: list[str]) -> int:
+    """Print a verdict for each item of tests that is on an app; 1 if something is wrong."""
+    from pytest_miniwob_agent.plugin.inner import certify_apps
+
+    found = certify_apps(tests)
+    for item, difference in found.items():
+        print(f"{'DIFFERS' if difference else 'same':<8}{item}")
+        if difference:
+            print("  " + sanitize_lines(difference).replace("\n", "\n  "))
+    failed = sum(map(bool, found.values()))
+    if failed:
+        print(
+            "Have `setup` prepare the app; replace what differs by AppTask(scrub=...); for times, "
+            "freeze the app's clock and set AppTask(clock=...)"
+        )
+    print(f"{len(found) - failed} of {len(found)} begin with the same page each time")
     return 1 if failed else 0

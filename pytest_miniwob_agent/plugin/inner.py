@@ -1,7 +1,8 @@
 """Pytest inside a command: a run with one more plugin, and without its output.
 
 `replay` runs one item for `miniwob-agent show` and `play`, `trace` many for `results otel`;
-`collect` finds out what the items of a run use, for `cassettes` and `doctor`.
+`collect` finds out what the items of a run use, for `cassettes` and `doctor`; `certify_apps` looks
+at apps that run.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import gc
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +25,16 @@ from pytest_miniwob_agent.cassettes.folder import ASIDE, Used, case_name
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Event
+from pytest_miniwob_agent.core.events import Event, Note, TrialStarted
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
+from pytest_miniwob_agent.core.protocols import LLM, Environment, Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
 from pytest_miniwob_agent.plugin.collection import cases_of, problem_of
 from pytest_miniwob_agent.plugin.reading import read_settings, suite_files
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE
+from pytest_miniwob_agent.screen import render
 
 NO_ITEMS = (
     "no item here uses a cassette: run this where your tests are, or name them after --; and name "
@@ -93,6 +97,8 @@ def replay(
 class _Replay:
     """Plugin of a run that only replays items."""
 
+    record = "none"
+
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
         """Leave out what a run does besides running items, before plugins prepare for it."""
@@ -101,7 +107,7 @@ class _Replay:
                 setattr(config.option, name, value)
         for name in _LEFT_OUT:
             setattr(config.option, f"miniwob_{name}", "")
-        config.option.miniwob_record = "none"
+        config.option.miniwob_record = self.record
         return (yield)
 
 
@@ -237,6 +243,79 @@ def trace(args: Sequence[str]) -> int:
     if plugin.untraced:
         raise UsageError(plugin.untraced)
     return plugin.traced
+
+
+LOOKS, PAUSE = 3, 1.5
+"""How often `certify_apps` looks at the start of an app, and real seconds between two looks."""
+
+
+class StartPage:
+    """An agent that begins trials, and calls no model."""
+
+    name = "certify"
+
+    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
+        """Begin trials, with a pause before each but the first."""
+        for number in range(LOOKS):
+            time.sleep(PAUSE if number else 0)
+            env.reset(screen="tree")
+
+
+class _Looking(_Replay, Observer):
+    """Plugin of a run of items on apps; see `certify_apps`."""
+
+    record = "all"
+
+    def __init__(self) -> None:
+        self.found: dict[str, str] = {}
+        self._screens: list[list[str]] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[STATE].observe = self.observe
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave the items on apps."""
+        items[:] = [one for one in items if (found := problem_of(one)) and found.page.app]
+
+    def observe(self, page: Page) -> Observer:
+        """Follow an item's run."""
+        self._screens = []
+        return self
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            self._screens.append(render(event.observation.elements).splitlines())
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what is wrong with an item's page, empty if nothing is."""
+        if (outcome := getattr(report, "miniwob", None)) is not None:
+            first, *others = self._screens or [[]]
+            other = next((one for one in others if one != first), first)
+            lines = unified_diff(first, other, "a trial", "another", n=0, lineterm="")
+            self.found[report.nodeid] = outcome.message or outcome.error or "\n".join(lines)
+
+
+def certify_apps(args: Sequence[str]) -> dict[str, str]:
+    """Begin each item of `pytest ARGS` that is on an app several times, with the app.
+
+    Nothing is recorded, and no model is called. Return what differs or is wrong by the item's node
+    id, empty if nothing is.
+
+    Raises:
+        UsageError: there is no such item, or pytest can't run them; the message has its output.
+    """
+    plugin = _Looking()
+    with tempfile.TemporaryDirectory() as folder:
+        options = {
+            "agent": f"{__name__}:{StartPage.__name__}", "agent-params": "{}", "model": "none",
+            "base-url": "http://127.0.0.1:9/v1", "cassettes": folder, "trials": LOOKS,
+        }  # fmt: skip
+        output = _run(plugin, [*args, *(f"--miniwob-{name}={v}" for name, v in options.items())])
+    if not plugin.found:
+        raise UsageError(f"no item on an app was run:\n{output}")
+    return plugin.found
 
 
 class Collector:

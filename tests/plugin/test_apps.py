@@ -1,6 +1,7 @@
 """Running apps in pytest runs: recorded with their traffic, and replayed without the app."""
 
 import json
+import sys
 import textwrap
 
 import pytest
@@ -323,6 +324,56 @@ def test_damage_to_a_tape_says_how_to_get_it_back(app, path, damage, said):
     result = app.runpytest("-k", "add-note")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
+
+
+def test_certify_begins_tasks_several_times_and_says_what_differs(app):
+    """And `open` says how to see an app."""
+    app.makepyfile(
+        test_more="""
+        import time
+        import pytest
+        from conftest import NOTES
+        from pytest_miniwob_agent import AppTask
+
+        def note_the_time(app, seed):
+            NOTES[:] = [f"at {time.time()}"]
+
+        given = dict(app="notes_app", goal="G", reward=lambda app, trial: 0)
+        SAME = AppTask("same", setup=lambda app, seed: NOTES.clear(), **given)
+        TIME = AppTask("time", setup=note_the_time, **given)
+        ten = {r"at [\\d.]+": "at ten"}
+        SCRUBBED = AppTask("scrubbed", setup=note_the_time, scrub=ten, **given)
+        GONE = AppTask("gone", **given | {"app": "http://127.0.0.1:9"})
+
+        @pytest.mark.miniwob(SAME, TIME, SCRUBBED, GONE, seeds=[1], trials=1)
+        def test_tasks(miniwob_episode):
+            pass
+
+        def test_other():
+            raise ValueError
+    """
+    )
+
+    def command(*words):
+        main = f"from pytest_miniwob_agent.cli import main; raise SystemExit(main({[*words]}))"
+        return app.run(sys.executable, "-c", main)
+
+    result = command("certify", "test_more.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([
+        "same    test_more.py::test_tasks[[]apps/same/1]",
+        "DIFFERS test_more.py::test_tasks[[]apps/time/1]",
+        '  -*"at *',
+        '  +*"at *',
+        "same    *apps/scrubbed/1]",
+        "DIFFERS *apps/gone/1]",
+        "  *does not answer*",
+        "*AppTask(scrub=*AppTask(clock=*",
+        "2 of 4 begin with the same page each time",
+    ])  # fmt: skip
+    assert not app.path.joinpath("cassettes").exists()
+    result = command("open", "test_more.py::test_tasks")
+    result.stderr.fnmatch_lines(["*pytest test_more.py::test_tasks --miniwob-headed*"])
 
 
 def test_an_item_without_traffic_names_the_command_that_records_it(app):
