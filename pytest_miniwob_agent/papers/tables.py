@@ -106,7 +106,7 @@ class Paper:
         self.agent = ", ".join(sorted({result.agent for result in self.conclusive}))
         self.model = ", ".join(sorted({result.model for result in self.conclusive}))
         settings = {row["agent"]: row["system"] for row in published("settings.csv")}
-        self.setting = settings.get(self.agent)
+        self.setting = settings.get(self.agent.removesuffix("-as-published"))
 
     @cached_property
     def items(self) -> dict[str, dict[str, list[Samples]]]:

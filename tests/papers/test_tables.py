@@ -238,6 +238,7 @@ class TestSettings:
         [
             ("rci", "T=1  RCI  GPT-4", "100   74    100"),
             ("rci-few-shot", "T=1  RCI*  GPT-4", "100    74    100"),
+            ("rci-few-shot-as-published", "T=1  RCI*  GPT-4", "100    74    100"),
             ("rci-few-shot-without-plan", "T=1  RCI  GPT-4", "100   74    100"),
             ("webwise", "T=1  k=0*  k=1  RCI", "100    44   78   74"),
             ("webwise-1-shot", "T=1  k=1*  k=0  RCI", "100    78   44   74"),
