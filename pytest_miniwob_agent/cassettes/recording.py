@@ -160,6 +160,9 @@ class RecordedModel(ChatCalls):
         self._matcher = Matcher(files.pictures, normalize)
         self._mutex = threading.RLock()
         self._episode_ended = False
+        self.on_other_page: Callable[[Request, Request], None] = lambda then, now: None
+        """Is told the recorded and the present request where the page shows something else after
+        the same actions, once."""
 
     @property
     def live(self) -> bool:
@@ -181,6 +184,7 @@ class RecordedModel(ChatCalls):
             call = self._play(asked, origin, number)
             if call is None:
                 if self.mode.writes:
+                    self._compare(asked, origin)
                     self._check_secrets(asked, origin, request.body if self.mode.live else None)
                 if not self.mode.live:
                     raise self._missing_call(asked, origin)
@@ -203,6 +207,15 @@ class RecordedModel(ChatCalls):
         finally:
             with self._mutex:
                 self.tape.end(number)
+
+    def _compare(self, request: Request, origin: Origin) -> None:
+        """Find the recorded call to which the page showed something else after the same actions."""
+        for call in self.tape.left:
+            then = call.origin
+            if then and then.page != origin.page and _place_of(then) == _place_of(origin):
+                self.on_other_page(call.request, request)
+                self.on_other_page = lambda then, now: None
+                break
 
     def _play(self, request: Request, origin: Origin, number: int) -> Call | None:
         """Return the recorded call that answers a request, or None; each is played once."""
@@ -343,6 +356,10 @@ class RecordedModel(ChatCalls):
                 f"the call was not made{where}: its request holds what looks like a secret "
                 f"({found[0].kind}), which would be stored in {self.files.cassette}"
             )
+
+
+def _place_of(origin: Origin) -> tuple[str, int, int, str]:
+    return origin.purpose, origin.trial, origin.step, origin.actions
 
 
 @contextmanager

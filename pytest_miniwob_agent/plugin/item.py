@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
+from pytest_miniwob_agent.cassettes.drift import diff
 from pytest_miniwob_agent.cassettes.folder import model_folder, stem
-from pytest_miniwob_agent.cassettes.tape import sent_parts
+from pytest_miniwob_agent.cassettes.tape import Request, sent_parts
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.data import to_data
@@ -42,7 +43,7 @@ from pytest_miniwob_agent.core.outcome import (
 )
 from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page, Visible
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
@@ -283,6 +284,8 @@ class ItemRun:
         """Play an episode; again in a new browser if it is lost, or with an app after its tape."""
         __tracebackhide__ = True
         recorded, app = self._recorded, self.app
+        if recorded is not None and app is not None:
+            recorded.on_other_page = self._tell_other_page
         try:
             if recorded is None or app is None or not app.can_go_live:
                 return play()
@@ -301,6 +304,20 @@ class ItemRun:
             if one is not None:
                 one.rewind()
         return play()
+
+    def _tell_other_page(self, then: Request, now: Request) -> None:
+        """Say what an app shows otherwise than at the recording before."""
+        case, task = self.problem.case, self.problem.page.app
+        if task is None or task.goal_of(case.seed) not in then.text:
+            return  # the task is another one
+        changed = [line for line in diff(then.text, now.text) if line[:2] in ("- ", "+ ")]
+        text = sanitize_line(redact(" ".join(changed[:2])))
+        remark = (
+            f"{case}: after the same actions, the app shows something else than when "
+            f"the item was recorded before: {text}. If that is a time or a random value, name it "
+            "in AppTask(scrub=...), or freeze the app's clock and set AppTask(clock=...)"
+        )
+        self._item.user_properties.append((REMARK, remark))
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""

@@ -184,6 +184,28 @@ def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(app, ch
     app.runpytest().assert_outcomes(passed=2)
 
 
+def test_an_app_that_shows_the_time_is_named_when_it_is_recorded_again(app):
+    """With what to do about it."""
+    source = app.path.joinpath(app._name + ".py")
+    text = source.read_text().replace("NOTES.clear()", "NOTES[:] = [f'at {time.time()}']")
+    source.write_text("import time\n" + text)
+    said = "*add-note/1: after the same actions, the app shows something else*AppTask(scrub=*"
+    app.record("-k", "add-note").stdout.no_fnmatch_line(said)
+    app.record("-k", "add-note").stdout.no_fnmatch_line(said)  # which needs no app
+    [traffic] = app.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
+    traffic.unlink()
+    result = app.record("-k", "add-note")
+    result.stdout.fnmatch_lines([said])
+    source.write_text(
+        source.read_text().replace("setup=clear", "scrub={r'at [^\"]+': 'at ten'}, setup=clear")
+    )
+    for _ in range(2):
+        traffic.unlink()
+        result = app.record("-k", "add-note")
+    result.stdout.no_fnmatch_line(said)
+    result.stdout.fnmatch_lines(["*0 recorded*"])
+
+
 def test_other_requests_than_those_of_the_tape_are_drift(app):
     app.record().assert_outcomes(passed=2)
     [tape] = app.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
