@@ -74,17 +74,17 @@ def test_the_examples_of_automatic_context_are_those_of_a_replay(tmp_path):
 @pytest.mark.integration
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    ("agent", "suite", "counts"),
+    ("agent", "variant", "params", "suite", "counts"),
     [
-        ("reflective", "paper.py", "1062 passed, 13 drifted"),
-        ("rci", "rci.py", "54 passed"),
-        ("webwise", "webwise.py", "190 passed, 50 drifted"),
+        ("reflective", "as-published", '{"as_published": true}', "paper.py", "1062 passed, 13 dri"),
+        ("rci", "as-published", '{"as_published": true}', "rci.py", "54 passed"),
+        ("webwise", "no-history", '{"history": "none"}', "webwise.py", "190 passed, 50 drifted"),
     ],
 )
-def test_most_recordings_replay_as_published(agent, suite, counts, tmp_path):
+def test_most_recordings_replay_as_published(agent, variant, params, suite, counts, tmp_path):
     """The counts of docs/reproduce.md."""
-    (tmp_path / f"{agent}-as-published").symlink_to(ROOT / "cassettes" / agent)
-    params = [f"--miniwob-agent={agent}", '--miniwob-agent-params={"as_published": true}']
+    (tmp_path / f"{agent}-{variant}").symlink_to(ROOT / "cassettes" / agent)
+    params = [f"--miniwob-agent={agent}", f"--miniwob-agent-params={params}"]
     run = replay(suite, "", f"--miniwob-cassettes={tmp_path}", *params)
     assert counts in run.stdout
 

@@ -53,7 +53,9 @@ class ReflectiveAgent:
         disabling: `at-once`, or `later`: a wrong click goes into D with the next suggestion for its
             step (algorithm 1).
         grounding: `call`, or `none`: an action that names no element can't be carried out.
-        as_published: `action`, `later` and `none`, as in the paper.
+        notes: `all`, or `own-step`: a plan is shown the plain memory's notes of its step alone
+            (footnote 7).
+        as_published: `action`, `later`, `none` and `own-step`, as in the paper.
     """
 
     answers_dialogs = False  # the paper's pages have none
@@ -69,6 +71,7 @@ class ReflectiveAgent:
         endings: str = "stage",
         disabling: str = "at-once",
         grounding: str = "call",
+        notes: str = "all",
         as_published: bool = False,
     ) -> None:
         self.planner = PLANNERS[check_choice("planning", planning, tuple(PLANNERS))]
@@ -81,6 +84,8 @@ class ReflectiveAgent:
         later = check_choice("disabling", disabling, ("at-once", "later")) == "later"
         no_call = check_choice("grounding", grounding, ("call", "none")) == "none"
         self.ends_by_action, self.disables_later = by_action or published, later or published
+        own_step = check_choice("notes", notes, ("all", "own-step")) == "own-step"
+        self.notes_by_step = own_step or published
         self.asks_for_elements = not (no_call or published)
         self.name = variant_name(
             "reflective",
@@ -92,6 +97,7 @@ class ReflectiveAgent:
             by_action and not published and "action-endings",
             later and not published and "later-disabling",
             no_call and not published and "no-grounding",
+            own_step and not published and "own-step-notes",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -108,7 +114,7 @@ class _Solver:
         self._agent = agent
         self._env = env
         self._note = note
-        self._memory = Memory(agent.memory, later=agent.disables_later)
+        self._memory = Memory(agent.memory, later=agent.disables_later, by_step=agent.notes_by_step)
         self._dialogue = Dialogue(llm, agent.prompts, agent.style, agent.all_actions, self._memory)
 
     def run(self) -> None:

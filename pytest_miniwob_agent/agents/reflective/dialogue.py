@@ -160,17 +160,23 @@ class Memory:
     R is kept as its result: `prefix` are the actions to repeat, `suggestion` is the action after
     them. `mistakes` is D: the wrong clicks of each step. Of the other kinds `unconstrained` leaves
     wrong clicks their ids (7.2), `plain` keeps suggestions as `notes` and enforces none (7.1).
-    With `later` D gets a wrong click with the next suggestion for its step.
+    With `later` D gets a wrong click with the next suggestion for its step; with `by_step` a plan
+    gets the notes of its step alone.
     """
 
-    def __init__(self, kind: str, *, later: bool = False) -> None:
+    def __init__(self, kind: str, *, later: bool = False, by_step: bool = False) -> None:
         self.kind = kind
-        self.later = later
+        self.later, self.by_step = later, by_step
         self.corrected: dict[int, Action | None] = {}
         self.prefix: tuple[Action, ...] = ()
         self.suggestion: Command | None = None
         self.mistakes: dict[int, set[Click]] = {}
-        self.notes: list[str] = []
+        self.notes: list[tuple[int, str]] = []
+
+    def notes_for(self, step: int | None) -> str:
+        """The notes that are shown to a plan at a step, or to a reflection, which gets all."""
+        some = self.by_step and step is not None
+        return "\n".join(note for at, note in self.notes if not some or at == step)
 
     def correct(self, trial: Trial, step: int, suggestion: Command) -> None:
         """Keep a suggestion for a step of a trial, and forget the mistakes of later steps."""
@@ -178,7 +184,8 @@ class Memory:
         self.prefix = tuple(trial.actions[:step])
         if self.kind == "plain":
             instead = f" instead of {wrong}" if wrong else ""
-            self.notes.append(f"For action index={step}, you should {suggestion.line}{instead}.")
+            note = f"For action index={step}, you should {suggestion.line}{instead}."
+            self.notes.append((step, note))
             return
         self.suggestion = suggestion
         self.mistakes = {at: clicks for at, clicks in self.mistakes.items() if at <= step}
@@ -355,7 +362,7 @@ class Dialogue:
     def reflection(self, trial: Trial) -> Prompt:
         """The question for the earliest mistake of a trial."""
         trajectory = self._trajectory(trial)
-        if notes := "\n".join(self.memory.notes):  # Eq. 6
+        if notes := self.memory.notes_for(None):  # Eq. 6
             trajectory = self.fill("noted", notes=notes, trajectory=trajectory)
         why = {"detail": trial.detail} if trial.ending is Ending.EXCEPTION else {}
         ending = self.fill(f"ending-{trial.ending}", **why)
@@ -383,8 +390,9 @@ class Dialogue:
 
     def _with_notes(self, trial: Trial, done: str) -> str:
         """Add the notes of earlier trials to what was done in this one (Eq. 5)."""
-        if notes := "\n".join(self.memory.notes):
-            return self.fill("reflections", done=done, notes=notes, step=str(len(trial.actions)))
+        step = len(trial.actions)
+        if notes := self.memory.notes_for(step):
+            return self.fill("reflections", done=done, notes=notes, step=str(step))
         return done
 
     def _actions(self) -> Prompt:

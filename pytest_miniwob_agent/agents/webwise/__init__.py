@@ -31,7 +31,7 @@ from pytest_miniwob_agent.agents.webwise.page import ASKED_FOR, PageJudged, Scri
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Ending, Note, Remark, TrialEnded
+from pytest_miniwob_agent.core.events import Completion, Ending, Note, Remark, TrialEnded
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -82,7 +82,9 @@ class WebWISEAgent:
             `multi` steps only.
         history: `all` earlier scripts are shown, or `none`, so that a script is written for the
             present objects alone (algorithm 1).
-        as_published: no history, as in the paper.
+        messages: `one`, or `three` system messages before the task: functions, rules and steps
+            (appendix C.1); for objects that are shown.
+        as_published: no history, and `three` messages, as in the paper.
         programs: scripts per trial; those that can't be run count too.
         save_examples: the path of a file to write when the run is over: what its items solved
             without an example (4.5). It changes neither the agent's name nor any prompt.
@@ -100,6 +102,7 @@ class WebWISEAgent:
         objects: str = "filtered",
         task_message: int = 0,
         history: str = "all",
+        messages: str = "one",
         as_published: bool = False,
         programs: int = SCRIPTS,
         save_examples: str | None = None,
@@ -127,11 +130,20 @@ class WebWISEAgent:
         self._saved = None if save_examples is None else Path(save_examples).absolute()
         published = check_flag("as_published", as_published)
         forgets = check_choice("history", history, ("all", "none")) == "none"
-        self.forgets = forgets or published
+        parted = check_choice("messages", messages, ("one", "three")) == "three"
+        if parted and objects == "none":
+            raise UsageError(
+                "--miniwob-agent-params: objects 'none' has one message, so leave out messages"
+            )
+        self.forgets, self.parted = (
+            forgets or published,
+            parted or (published and objects != "none"),
+        )
         single = self.single and "single-step"
         shots = EXAMPLES.get(examples, "auto-context")
-        kept = "as-published" if published else forgets and "no-history"
-        self.name = variant_name("webwise", single, OBJECTS[objects], worded, shots, kept)
+        own = [forgets and "no-history", parted and "three-messages"]
+        own = ["as-published"] if published else own
+        self.name = variant_name("webwise", single, OBJECTS[objects], worded, shots, *own)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run scripts until the page judges or there have been enough of them."""
@@ -254,7 +266,7 @@ class _Trial:
     def _attempt(self) -> _Attempt:
         """Ask for a script and run it."""
         objects, before = str(self._page), self._page.actions
-        reply = legal(self._llm.complete(self._prompt(objects), "program").text)
+        reply = legal(self._ask(objects).text)
         script, error, judged = reply.strip(), "", None
         try:
             blocks = _FENCED.findall(reply) or [reply]
@@ -276,8 +288,23 @@ class _Trial:
             stages = [{"objects": one.objects, "program": one.script} for one in acting]
             self._note(Remark(REMARK, canonical_json({"goal": self._goal, "stages": stages})))
 
-    def _prompt(self, objects: str) -> Prompt:
+    def _ask(self, objects: str) -> Completion:
+        """Ask for a script: in one prompt, or with what does not change as system messages."""
         agent, fill = self._agent, self._agent.prompts.fill
+        values = {"goal": self._goal, "history": self._history(), "examples": agent.examples}
+        if agent.parted:
+            system = fill("system", functions=fill("functions")), fill("rules"), fill(agent.asked)
+            messages = [{"role": "system", "content": text} for text in system]
+            task = {"role": "user", "content": fill("task", objects=objects, **values)}
+            return self._llm.chat([*messages, task], "program")
+        if agent.objects != "none":
+            values |= {"functions": fill("functions"), "rules": fill("rules")}
+            values |= {"steps": fill(agent.asked)}
+        return self._llm.complete(agent.with_objects("program", objects, **values), "program")
+
+    def _history(self) -> str:
+        """Show the earlier scripts, unless the agent forgets them."""
+        agent = self._agent
         past: list[Prompt] = []
         for number, attempt in enumerate(() if agent.forgets else self._attempts, start=1):
             script = attempt.script
@@ -285,11 +312,7 @@ class _Trial:
                 script = script[:SCRIPT_LIMIT] + "…"
             values = {"number": str(number), "program": script, "outcome": self._outcome(attempt)}
             past.append(agent.with_objects("past", attempt.objects, **values))
-        values = {"goal": self._goal, "history": Prompt.joined(past) if past else "(none)"}
-        if agent.objects != "none":
-            values |= {"functions": fill("functions"), "rules": fill("rules")}
-            values |= {"steps": fill(agent.asked)}
-        return agent.with_objects("program", objects, examples=agent.examples, **values)
+        return Prompt.joined(past) if past else "(none)"
 
     def _outcome(self, attempt: _Attempt) -> Prompt:
         fill = self._agent.prompts.fill

@@ -30,6 +30,7 @@ def play(env, replies, trials=5, **variant):
         ({"as_published": True, "memory": "plain"}, "reflective-plain-memory-as-published"),
         ({"as_published": True, "endings": "action"}, "reflective-as-published"),
         ({"as_published": False}, "reflective"),
+        ({"memory": "plain", "notes": "own-step"}, "reflective-plain-memory-own-step-notes"),
     ],
 )
 def test_the_name_of_each_variant_differs(variant, name):
@@ -139,6 +140,18 @@ class TestAsPublished:
         episode, _ = play(menu(5, 3, 4), [*replies, advice(1, "click id=5")], **variant)
         assert episode.solved_at == 3
         assert [found for *_, found in reflections(episode)] == disabled
+
+    @pytest.mark.parametrize("variant", [{"notes": "own-step"}, PUBLISHED])
+    def test_a_note_is_shown_to_the_plan_of_its_step_and_to_reflections(self, variant):
+        replies = ["click id=1", "Opened the menu.", "click id=3", advice(0, "click id=1")]
+        replies += ["click id=1", "click id=4", advice(1, "click id=5"), "click id=5"]
+        episode, llm = play(menu(5, 3, 4), replies, memory="plain", **variant)
+        assert episode.solved_at == 3
+        note, other = (f"For action index={step}, you should click id=" for step in (0, 1))
+        plans = prompts(llm, "plan")
+        assert [note in plan for plan in plans] == [False, False, True, False, False]
+        assert [other in plan for plan in plans] == [False] * 4 + [True]
+        assert [note in prompt for prompt in prompts(llm, "reflect")] == [False, True]
 
     @pytest.mark.parametrize("variant", [{"grounding": "none"}, PUBLISHED])
     def test_no_call_asks_which_element_an_action_means(self, variant):

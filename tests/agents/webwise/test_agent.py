@@ -111,8 +111,23 @@ class TestMultiStep:
         episode, shown = play(menu(), [OPEN, 'click("a", "Stop")', SAVE], **params)
         assert episode.solved
         assert all("Your programs so far:\n(none)" in prompt for prompt in shown)
-        assert ['a "Save"' in prompt for prompt in shown] == [False, True, True]
-        assert shown[1] == shown[2]
+        assert ['\na "Save"' in prompt for prompt in shown] == [False, True, True]
+        assert OPEN not in shown[1] + shown[2]
+
+    @pytest.mark.parametrize("params", [{"messages": "three"}, {"as_published": True}])
+    def test_three_system_messages_stand_before_the_task(self, params):
+        agent = WebWISEAgent(examples="built-in", task="click-tab-2", **params)
+        episode, llm = scripted.play(agent, menu(), [BOTH])
+        assert episode.solved
+        *system, task = llm.requests[0].body["messages"]
+        assert [message["role"] for message in system] == ["system"] * 3
+        functions, rules, steps = (message["content"] for message in system)
+        assert "click(kind, name)" in functions
+        assert rules.startswith("Rules:")
+        assert "step by step" in steps
+        assert task["role"] == "user"
+        assert "The task: Click Save" in task["content"]
+        assert "That was a different page" in task["content"]
 
     def test_a_program_that_can_t_be_run_is_skipped_and_counted(self):
         replies = ["I can't.", "import os", 'click("a"', "", OPEN]
@@ -378,6 +393,7 @@ class TestParameters:
             ({"steps": "single", "objects": "none"}, "webwise-single-step-instruction-only"),
             ({"task_message": 4, "examples": "built-in"}, "webwise-task-message-4-1-shot"),
             ({"history": "none"}, "webwise-no-history"),
+            ({"messages": "three", "history": "none"}, "webwise-no-history-three-messages"),
             ({"as_published": True, "history": "none"}, "webwise-as-published"),
         ],
     )
@@ -394,6 +410,10 @@ class TestParameters:
             ({"programs": 0}, "programs must be an integer from 1 to 1000, not 0"),
             ({"task_message": 14}, "task_message must be an integer from 0 to 13, not 14"),
             ({"task_message": 1, "steps": "single"}, 'so leave out "steps": "single"'),
+            (
+                {"steps": "single", "objects": "none", "messages": "three"},
+                "objects 'none' has one message, so leave out messages",
+            ),
             ({"programs": True}, "programs must be an integer from 1 to 1000, not True"),
         ],
     )
