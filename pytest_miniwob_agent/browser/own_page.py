@@ -239,7 +239,7 @@ class AppPage(OwnPage):
         if not self._over:
             downloads = dict(self._gate.downloads) if self._gate else {}
             trial = AppTrial(self._case.seed, self._url, seen.observation, self._given, downloads)
-            self._over = self._app.judge(trial)
+            self._over = self._app.judge(trial, driven=self._browser.devtools.handed)
         if not self._over and self._given is None:
             return seen
         self._browser.call("miniwobAgent.decide", self._over)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -125,7 +127,7 @@ class RecordedApp:
             assert self._traffic is not None
             self._app[1].begin_trial()
             if self._task.setup is not None:
-                self._task.setup(self._app[0], self._seed)
+                _outside_of_loops(self._task.setup, self._app[0], self._seed)
             self._trial = Trial(goal, start)
             self._traffic.trials.append(self._trial)
         else:
@@ -239,8 +241,11 @@ class RecordedApp:
         body = self._bodies.read(found.body)
         return PageResponse(found.status, found.headers, body, found.socket)
 
-    def judge(self, trial: AppTrial) -> float:
-        """Return the reward of the live app's judge, of its tape, or of what the page shows."""
+    def judge(self, trial: AppTrial, *, driven: bool = False) -> float:
+        """Return the reward of the live app's judge, of its tape, or of what the page shows.
+
+        A page that is `driven` by a program is judged at any time: its requests decide.
+        """
         self._questions += 1
         task, kept = self._task, self._trial
         trial = AppTrial(
@@ -250,15 +255,19 @@ class RecordedApp:
             solved = task.solved_when(trial)
             return 0.0 if solved is None else 1.0 if solved else -1.0
         if self._app is None:
-            return kept.reward if kept.reward and self._questions >= kept.questions else 0.0
+            left = [one for one in kept.exchanges[: kept.made] if one in self._left]
+            made = not any(one.request.strict for one in left)
+            over = made if driven else self._questions >= kept.questions
+            return kept.reward if over else 0.0
         assert task.reward is not None
-        said = task.reward(self._app[0], trial)
+        said = _outside_of_loops(task.reward, self._app[0], trial)
         if not isinstance(said or 0, int | float) or not -1 <= (said or 0) <= 1:
             raise PageError(
                 f"the reward of AppTask {task.name!r} was {said!r}; it is a number from -1 to 1, "
                 "and 0 while the task is undecided"
             )
         kept.reward, kept.questions = float(said or 0), self._questions
+        kept.made = len(kept.exchanges)
         return kept.reward
 
     def end_trial(self) -> None:
@@ -313,6 +322,16 @@ class RecordedApp:
     def _drift(self, what: str, lines: Iterable[str] = ()) -> Drift:
         text = "\n  ".join([f"{display_path(self.path)}: {what}", *lines])
         return Drift(text, [Cause("traffic", what)], [what, *lines])
+
+
+def _outside_of_loops(function: Callable[..., Any], *values: Any) -> Any:
+    """Call a function in a thread that has no event loop: Django's models refuse to work in one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return function(*values)
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *values).result()
 
 
 def _is_due(line: dict[str, Any], made: int, now: float) -> bool:

@@ -114,7 +114,7 @@ class Exchange:
 
 @dataclass(eq=False)
 class Trial:
-    """A trial on the tape; `reward` came with question `questions`.
+    """A trial on the tape; `reward` came with question `questions`, after `made` exchanges.
 
     A message came once the page had made `after` strict requests, at the instant `at` of its clock.
     """
@@ -125,6 +125,7 @@ class Trial:
     messages: list[dict[str, Any]] = field(default_factory=list)
     reward: float = 0.0
     questions: int = 0
+    made: int = 0
 
 
 @dataclass(eq=False)
@@ -166,7 +167,8 @@ class Traffic:
                 lines.append(
                     {name: value for name, value in line.items() if value not in ("", None, [])}
                 )
-            lines += [*trial.messages, {"reward": trial.reward, "questions": trial.questions}]
+            end = {name: getattr(trial, name) for name in ("reward", "questions", "made")}
+            lines += [*trial.messages, end]
         return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
     @classmethod
@@ -186,8 +188,7 @@ class Traffic:
                 if "goal" in line:
                     traffic.trials.append(Trial(**line))
                 elif "reward" in line:
-                    last = traffic.trials[-1]
-                    last.reward, last.questions = line["reward"], line["questions"]
+                    vars(traffic.trials[-1]).update(line)
                 elif "after" in line:
                     traffic.trials[-1].messages.append(line)
                 else:

@@ -328,8 +328,8 @@ class App(Protocol):
         None while something may still come.
         """
 
-    def judge(self, trial: AppTrial) -> float:
-        """Return the reward; 0 while the trial is undecided."""
+    def judge(self, trial: AppTrial, *, driven: bool = False) -> float:
+        """Return the reward, also of a page that is driven by a program; 0 while undecided."""
 
     def end_trial(self) -> None:
         """Check that a replayed trial has made all the requests of its recording."""

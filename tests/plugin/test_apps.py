@@ -430,3 +430,40 @@ def test_items_of_apps_and_of_other_pages_take_turns_in_a_browser(app):
     [apps] = app.path.glob("test_items*.py")
     items = [f"{apps.name}::test_notes[apps/log-in/1]", "test_other.py"]
     app.runpytest(*items, f"{apps.name}::test_notes[apps/add-note/1]").assert_outcomes(passed=4)
+
+
+def test_functions_of_a_task_run_in_no_event_loop(app):
+    """Django's models refuse to work in one, in which an agent's `async def solve` is."""
+    app.makepyfile("""
+        import asyncio
+        import pytest
+        from pytest_miniwob_agent import AppTask, Click
+
+        class Waiting:
+            name = "waiting"
+
+            async def solve(self, env, llm, note):
+                env.reset()
+                await asyncio.sleep(0)
+                assert env.step(Click(5)).done
+
+        @pytest.fixture
+        def miniwob_agent():
+            return Waiting()
+
+        def no_loop(app, _):
+            with pytest.raises(RuntimeError):
+                asyncio.get_running_loop()
+            return getattr(_, "url", "") and bool(_.requests)
+
+        TASK = AppTask(
+            "x", app="notes_app", goal="g", setup=no_loop,
+            reward=lambda app, trial: no_loop(app, trial) and trial.asked("POST", "/api/notes"),
+        )
+
+        @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
+        def test_x(miniwob_episode):
+            assert miniwob_episode.solved, miniwob_episode.explain()
+    """)
+    app.record().assert_outcomes(passed=1)
+    app.runpytest().assert_outcomes(passed=1)
