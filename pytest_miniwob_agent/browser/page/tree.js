@@ -114,7 +114,8 @@ const given = (element) => {
   return labels(element).map((one) => instead(one) ?? said(one)).join(" ").trim()
     || squeeze(plain(element).getAttribute("aria-label") ?? "")
     || [...plain(element).labels ?? around].map((one) => said(one, element)).join(" ").trim()
-    || (plain(element).matches("[type=submit], [type=reset], [type=button]") && plain(element).value)
+    || (plain(element).matches("input:is([type=submit], [type=reset], [type=button])")
+      && plain(element).value)
     || (caption ? squeeze(caption.textContent) : squeeze(plain(element).alt ?? plain(element).label ?? ""));
 };
 
@@ -246,7 +247,7 @@ const close = ({ node: element, role, kids: found }) => {
   if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
-  const kept = byContent || (widget && !textual) ? kids.filter((kid) => !isDecor(kid))
+  const kept = byContent || (widget && name && !textual) ? kids.filter((kid) => !isDecor(kid))
     : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
   return [{ ...item, kids: kept }];
 };
