@@ -23,13 +23,18 @@ Call done once the page shows that the goal is reached."""
 KEPT = {"click", "done", "dropdown_options", "input", "scroll", "select_dropdown", "send_keys"}
 OTHERS = sorted(set(Tools().registry.registry.actions) - KEPT)
 AGENT = {"flash_mode": True, "max_actions_per_step": 1, "use_judge": False, "use_vision": False}
-SIZE = {"width": 480, "height": 320}  # it would be 1920 by 1080
 
 
 class BrowserUse:
-    """Runs an agent of browser-use until the page has judged, or the model is done."""
+    """Runs an agent of browser-use until the page has judged, or the model is done.
+
+    `width` and `height` are those of the window, which would have 1920 by 1080 pixels.
+    """
 
     name = "browser-use"
+
+    def __init__(self, width=480, height=320):
+        self.size = {"width": width, "height": height}
 
     def normalize(self, request):
         """Leave out today's date, which browser-use tells the model."""
@@ -37,15 +42,15 @@ class BrowserUse:
 
     async def solve(self, env, llm, note):
         """Play one trial."""
-        goal = env.reset().goal
+        start = env.reset()
 
         async def stop():
             return page.done
 
         with env.hand_over() as page, tempfile.TemporaryDirectory() as folder:
-            session = BrowserSession(cdp_url=page.cdp_url, viewport=SIZE)
+            session = BrowserSession(cdp_url=page.cdp_url, viewport=self.size)
             agent = Agent(
-                goal,
+                start.goal,
                 ChatOpenAI(llm.model, base_url=llm.base_url, api_key="any", max_retries=0),
                 browser_session=session,
                 enable_signal_handler=False,  # Ctrl-C is pytest's
@@ -55,5 +60,8 @@ class BrowserUse:
                 tools=Tools(exclude_actions=OTHERS),
                 **AGENT,
             )
-            await agent.run()
+            history = await agent.run()
             await session.stop()
+            decided = page.done
+        if start.answers and not decided:  # an app takes what it says in the end
+            env.answer(history.final_result() or "")

@@ -253,7 +253,6 @@ class AppPage(OwnPage):
         if self._gate is not None:
             self._gate.close()
             self._gate = None
-        self._app.end_trial()
         self._browser.devtools.excused = lambda: False
         self._browser.resize()
         self._browser.run_scripts()

@@ -120,6 +120,7 @@ class RecordedApp:
 
     def begin_trial(self) -> tuple[str, str, str]:
         """Begin the next trial; its goal, origin, and path of its start."""
+        self.end_trial()
         self._questions = self._made = 0
         self._requests = []
         goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)

@@ -151,12 +151,12 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                 assert state.agent  # an error before a browser is started for it
             for (case, limits), (folder, setup) in product(cases, setups.items()):
                 page = catalogue.pages[case.task]
-                known = state.pages.setdefault(page.task, page.file)
-                if known != page.file:
+                known = state.pages.setdefault(page.task, page)
+                if (known.app, known.app or known.file) != (page.app, page.app or page.file):
                     raise UsageError(
                         f"{display_path(page.file)} is called {page.task!r}, as "
-                        f"{display_path(known)} of another test is, and they would share their "
-                        "cassettes: rename one of them"
+                        f"{display_path(known.file)} of another test is, and they would share "
+                        "their cassettes: rename one of them"
                     )
                 of_setup = replace(case, setup=folder)
                 problems[of_setup.id] = Problem(of_setup, limits, page, setup)

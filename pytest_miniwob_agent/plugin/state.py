@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.episode import AgentLoops
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.results.file import Results
+from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.telemetry import Traces
@@ -173,7 +174,7 @@ class State:
     traces: Traces | None = None
     untraced: str = ""
     past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext
-    pages: dict[str, Path] = field(default_factory=dict)
+    pages: dict[str, TaskPage] = field(default_factory=dict)
     loops: AgentLoops = field(default_factory=AgentLoops)
 
     @cached_property

@@ -69,7 +69,8 @@ STATES = {
     "<canvas width=9 height=9>Fallback</canvas>": 'canvas "Fallback"',
     "<table><tr><th aria-sort=ascending>N<tr><td>1</table>":
         'table\n  row\n    columnheader "N" sort=ascending\n  row\n    cell "1"',
-    "<table><tr><td><img alt=Yes width=9 height=9>": 'table\n  row\n    cell\n      img "Yes"',
+    "<table><tr><td><img alt=Yes width=9 height=9></table>":
+        'table\n  row\n    cell\n      img "Yes"',
     "<button type=submit value=0>Go</button>": 'button "Go"',
     "<dialog open aria-modal=true>D</dialog>": 'dialog "D" modal',
     "<input type=password value=x aria-label=P>": 'textbox "P" value=x type=password',

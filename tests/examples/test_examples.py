@@ -94,6 +94,21 @@ def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, t
     assert "2 passed" in replay(python, *files, *arguments)
 
 
+ADMIN = "examples/django_admin"
+
+
+def test_tasks_on_an_app_replay_without_it():
+    """Nothing of Django is imported: its own settings would need it."""
+    assert "5 passed" in replay(sys.executable, f"{ADMIN}/test_admin.py", f"-c{ADMIN}/pytest.ini")
+
+
+@pytest.mark.sweep
+def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
+    python = program_of(BROWSERS, "python")
+    file = f"{ADMIN}/test_admin_browser_use.py"
+    assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n2")
+
+
 PICTURES = '--miniwob-agent-params={"screen": "picture"}'
 
 

@@ -467,3 +467,23 @@ def test_functions_of_a_task_run_in_no_event_loop(app):
     """)
     app.record().assert_outcomes(passed=1)
     app.runpytest().assert_outcomes(passed=1)
+
+
+def test_tests_of_several_files_may_share_a_task_but_no_name(app):
+    task = 'AppTask("x", app="notes_app", goal="g", solved_when=lambda trial: None)'
+    test = """
+        import pytest
+        from pytest_miniwob_agent import AppTask
+        TASK
+
+        @pytest.mark.miniwob(X, seeds=[1])
+        def test_x(miniwob_episode):
+            pass
+    """
+    app.makepyfile(tasks=f"from pytest_miniwob_agent import AppTask\nX = {task}")
+    shared = textwrap.dedent(test).replace("TASK", "from tasks import X")
+    app.makepyfile(test_one=shared, test_two=shared)
+    app.runpytest("--collect-only", "test_one.py", "test_two.py").assert_outcomes()
+    app.makepyfile(test_two=textwrap.dedent(test).replace("TASK", f"X = {task}"))
+    result = app.runpytest("--collect-only", "test_one.py", "test_two.py")
+    result.stdout.fnmatch_lines(["*test_two.py is called 'x', as test_one.py of another test is*"])
