@@ -278,7 +278,7 @@ def test_a_program_goes_where_it_wants_in_an_app(play):
         {"/": "<h1>Start</h1>",
          "/next": "<h1>Next</h1><a href=/last>Last</a> <a href=/window target=_blank>Window</a>",
          "/last": "<h1>Last</h1>",
-         "/window": "<button onclick='window.close()'>Close</button>"},
+         "/window": "<button onclick='setTimeout(() => window.close(), 50)'>Close</button>"},
         [], "trial.asked('GET', '/window') and trial.url.endswith('/last') or None",
         conftest=textwrap.dedent(PROGRAM),
     )  # fmt: skip
