@@ -19,6 +19,7 @@ from pytest_miniwob_agent.core.actions import (
     KEYS,
     MAX_POINTS,
     Action,
+    Answer,
     Click,
     ClickAt,
     DoubleClick,
@@ -44,6 +45,9 @@ FUNCTIONS = (
     "click", "keyboard_press", "keyboard_type", "fill",
 )  # fmt: skip
 """The functions of `miniwob_all`, methods of `Hand`."""
+
+ANSWER = "send_msg_to_user"
+"""The function that answers the task, on apps alone."""
 
 MODIFIERS = {"Alt": "ALT", "Control": "CTRL", "ControlOrMeta": "CTRL", "Shift": "SHIFT"}
 """Playwright's names of the modifier keys."""
@@ -101,14 +105,20 @@ class Hand:
             BadAction: the text is not one call of one of `FUNCTIONS`, or its arguments are wrong.
         """
         name, arguments, named = _read(text)
-        if name not in FUNCTIONS:
-            raise BadAction(f"there is no action {name}; there are {', '.join(FUNCTIONS)}")
+        answers = self.page is not None and self.page[0].answers
+        known = (*FUNCTIONS, ANSWER) if answers else FUNCTIONS
+        if name not in known:
+            raise BadAction(f"there is no action {name}; there are {', '.join(known)}")
         try:
             return tuple(getattr(self, name)(*arguments, **named))
         except BadAction:
             raise
         except (TypeError, ValueError) as error:
             raise BadAction(f"{name}: {error}".replace("Hand.", "")) from None
+
+    def send_msg_to_user(self, text: str) -> Sequence[Action]:
+        """End the trial with an answer."""
+        return [Answer(str(text))]
 
     def noop(self, wait_ms: float = 1000) -> Sequence[Action]:
         """Let so many milliseconds pass on the page's clock."""

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import subprocess
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -248,6 +249,20 @@ class TestAgent:
     def test_a_page_with_pictures_has_a_screenshot(self):
         page = VisibleFakePage("Click Red.", {"start": [RED]})
         assert Player(page).reset()["screenshot"].dtype == np.uint8
+
+
+def test_an_app_takes_a_message_to_the_user_as_its_answer():
+    class App(VisibleFakePage):
+        def _observation(self):
+            return replace(super()._observation(), answers=True)
+
+    screens, text = {"start": [Element(1, "button", "Go")]}, "send_msg_to_user('11:00')"
+    player = Player(App("When?", screens, rewards={("start", 'answer "11:00"'): 1.0}))
+    player.reset()
+    assert end(player, text) == 1
+    other = Player(VisibleFakePage("When?", screens))
+    other.reset()
+    assert "there is no action send_msg" in other.step(text)[0]["last_action_error"]
 
 
 @pytest.mark.integration
