@@ -27,7 +27,7 @@ let motion = null;
 export const moveWith = (found) => { motion = found; };
 // True if something comes with the browser's next frame, of which scripts may hear.
 const FRAMED = "[onscroll], [onresize], [loading=lazy], [autofocus]";
-export const framed = () => clock.framed || motion?.moves()
+export const framed = () => clock.framed ||= motion?.moves()
   || Documents.querySelector(document, FRAMED) !== null;
 // Wait for the browser's next frame, in real time.
 export const nextFrame = () => motion?.nextFrame() ?? new Promise(realFrame);

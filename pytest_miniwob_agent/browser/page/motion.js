@@ -135,6 +135,7 @@ if (active) {
       }
     };
     const options = typeof given === "function" ? change : { ...given, update: change };
+    clock.framed = true; // it comes to its end with frames
     const transition = apply(startViewTransition, this, [options]);
     const ready = settled(transition.ready);
     started = Promise.race([ready, new Promise((resolve) => { called = resolve; })]);

@@ -70,7 +70,11 @@ const MOST_ANSWER = 10; // seconds of the page's clock
 const handled = async (handler, request, signal) => {
   const whole = async () => {
     const said = await handler(request);
-    if (said instanceof Response) await work(null, Bodies.arrayBuffer(said.clone()));
+    if (said instanceof Response) {
+      const bytes = Bodies.arrayBuffer(said.clone());
+      await work(null, Promise.race([bytes, queued(20)])); // a stream of the page may need time
+      await bytes;
+    }
     return said;
   };
   let late; // recurs, as the page does not move by it
