@@ -2,7 +2,7 @@
 // until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
 
 import {
-  Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Ports, Promise, Targets, apply,
+  Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Ports, Promise, Targets, WeakMap, apply,
   console, performance,
 } from "./saved.js";
 import { goesOn, leaving, outer, own, remark, shownError } from "./trial.js";
@@ -17,9 +17,11 @@ export const began = outer?.began ?? goesOn("now", EPOCH, () => clock.now);
 // Of this document and those in its frames; timers: id -> { at, id, run, every };
 // `fired` counts those that do not recur; `tasks` are the work that is under way,
 // `due` counts answers of the task itself for which time is to pass, and `framed` is true where
-// scripts hear of the browser's frames.
+// scripts hear of the browser's frames; `streamed` has responses that come from a stream of the page,
+// at any time.
 export const clock = outer?.clock ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100,
-  fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map(), framed: false };
+  fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map(), framed: false,
+  streamed: new WeakMap() };
 const { timers, tasks } = clock;
 
 // What moves by the clock beside timers, on your own pages.

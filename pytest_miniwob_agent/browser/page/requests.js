@@ -72,8 +72,7 @@ const handled = async (handler, request, signal) => {
     const said = await handler(request);
     if (said instanceof Response) {
       const bytes = Bodies.arrayBuffer(said.clone());
-      await work(null, Promise.race([bytes, queued(20)])); // a stream of the page may need time
-      await bytes;
+      await (clock.streamed.has(said) ? bytes : work(null, bytes));
     }
     return said;
   };

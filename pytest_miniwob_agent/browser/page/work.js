@@ -2,7 +2,7 @@
 // clock; what the browser has to work for is waited for, and no time passes meanwhile.
 
 import {
-  Arrays, DOMException, Element, Math, Object, Patterns, Promise, Targets, WeakMap, apply,
+  Arrays, DOMException, Element, Math, Object, Patterns, Promise, Targets, apply,
   construct, navigation, performance,
 } from "./saved.js";
 import { outer, own, remark } from "./trial.js";
@@ -27,7 +27,7 @@ if (own || outer) {
   };
 
   // Functions that return promises of work.
-  const streamed = new WeakMap(); // responses that come from a stream of the page, at any time
+  const { streamed } = clock;
   const counted = (run, self, values) => {
     const found = apply(run, self, values);
     if (typeof found?.next === "function") replace(found, "next", counted);
