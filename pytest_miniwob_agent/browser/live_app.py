@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -235,8 +235,7 @@ class LiveApp:
 
     def _urlopen(self, request: PageRequest) -> BaseHTTPResponse:
         address, path, headers = self._place(request)
-        content = next((v for k, v in request.headers.items() if k.lower() == "content-type"), "")
-        body = request.body
+        content, body = request.content_type, request.body
         if TEXT.search(content) or "form-data" in content:
             escaped = "urlencoded" in content
             body = self._to_app(body.decode("latin-1"), escaped=escaped).encode("latin-1")
@@ -260,7 +259,7 @@ class LiveApp:
             if comes:
                 socket = self._number()
                 self._sockets.pass_on(socket, found)
-                return replace(self._for_page(found.status, kept, b""), socket=socket)
+                return self._for_page(PageResponse(found.status, kept, socket=socket))
             body = found.data
         except HTTPError as error:
             raise PageError(
@@ -272,25 +271,19 @@ class LiveApp:
                 f"{request} got {len(body):,} bytes, which is more than a recording takes "
                 f"({LARGEST:,}): let the task do without it"
             )
-        return self._for_page(found.status, kept, body)
+        return self._for_page(PageResponse(found.status, kept, body))
 
-    def _for_page(
-        self, status: int, headers: Iterable[tuple[str, str]], body: bytes
-    ) -> PageResponse:
-        content = next((value for name, value in headers if name.lower() == "content-type"), "")
+    def _for_page(self, found: PageResponse) -> PageResponse:
+        content, body = found.header("content-type"), found.body
         if TEXT.search(content):
-            text = self._to_page(body.decode("latin-1"))
-            body = text.encode("latin-1")
+            body = self._to_page(body.decode("latin-1")).encode("latin-1")
             if self._task.scrub:
                 charset = re.search(r"charset=([\w-]+)", content)
                 encoding = charset[1] if charset else "utf-8"
                 scrubbed = self._task.scrubbed(body.decode(encoding, "surrogateescape"))
                 body = scrubbed.encode(encoding, "surrogateescape")
-        return PageResponse(
-            status,
-            tuple((name, _lasting(name, self._to_page(value))) for name, value in headers),
-            body,
-        )
+        headers = ((name, _lasting(name, self._to_page(value))) for name, value in found.headers)
+        return replace(found, headers=tuple(headers), body=body)
 
     def _to_app(self, text: str, *, escaped: bool = False) -> str:
         for secret, stand_in in self._secrets.items():

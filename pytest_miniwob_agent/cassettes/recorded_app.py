@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -249,9 +250,7 @@ class RecordedApp:
         """
         self._questions += 1
         task, kept = self._task, self._trial
-        trial = AppTrial(
-            trial.seed, trial.url, trial.observation, trial.answer, trial.downloads, self._requests
-        )
+        trial = replace(trial, requests=self._requests)
         if task.solved_when is not None:
             solved = task.solved_when(trial)
             return 0.0 if solved is None else 1.0 if solved else -1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from email import message_from_bytes
 from html import escape
@@ -68,9 +68,14 @@ class PageRequest:
         return f"{what} {urlsplit(self.url)._replace(scheme='', netloc='').geturl()}"
 
     @property
+    def content_type(self) -> str:
+        """The media type of the body; empty if the request doesn't say."""
+        return _header(self.headers.items(), "content-type")
+
+    @property
     def fields(self) -> Any:
         """What was sent: JSON, the fields of a form, or a text; None where that is nothing."""
-        content = next((v for k, v in self.headers.items() if k.lower() == "content-type"), "")
+        content = self.content_type
         if not self.body:
             return None
         if "multipart/form-data" in content:
@@ -104,7 +109,11 @@ class PageResponse:
 
     def header(self, name: str) -> str:
         """Return the value of a header, by its lower-case name; empty if it is missing."""
-        return next((value for key, value in self.headers if key.lower() == name), "")
+        return _header(self.headers, name)
+
+
+def _header(headers: Iterable[tuple[str, str]], name: str) -> str:
+    return next((value for key, value in headers if key.lower() == name), "")
 
 
 def without_refresh(answer: PageResponse) -> PageResponse:
@@ -330,6 +339,3 @@ class App(Protocol):
 
     def judge(self, trial: AppTrial, *, driven: bool = False) -> float:
         """Return the reward, also of a page that is driven by a program; 0 while undecided."""
-
-    def end_trial(self) -> None:
-        """Check that a replayed trial has made all the requests of its recording."""
