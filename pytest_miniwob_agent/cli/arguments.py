@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_miniwob_agent.tasks.catalogue import SUITES, Catalogue
+from pytest_miniwob_agent.tasks.catalogue import SUITES, Catalogue, page_suites
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -41,8 +41,9 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         "selectors",
         nargs="*",
         metavar="SELECTOR",
-        help=f"task, category, glob over both, or suite: {', '.join(SUITES)} (default: the tasks "
-        "of --pages; without that all, every task)",
+        help="task, category, CATEGORY/TASK, glob over them, or suite: "
+        f"{', '.join([*SUITES, *page_suites()])} (default: the tasks of --pages; without that all, "
+        "every task)",
     )
     add_pages(parser)
 

@@ -37,7 +37,6 @@ from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import (
     fitting_table,
     listed,
-    nearest,
     sanitize_line,
     sanitize_lines,
 )
@@ -193,7 +192,7 @@ def add_open(commands: Commands) -> None:
         "folder changes, and with Enter; n goes on to the next seed, q quits.",
         epilog="Needs a display. The clock of the page runs here; for an agent it stands still.",
     )
-    parser.add_argument("task", metavar="TASK", help="the name of the task")
+    parser.add_argument("task", metavar="TASK", help="a task, or SUITE/TASK")
     parser.add_argument(
         "--seed", type=int, default=1000, metavar="N", help="the first seed (default: %(default)s)"
     )
@@ -215,9 +214,11 @@ def open_task(options: Namespace) -> int:
         )
     check_display("open", "`miniwob-agent certify` needs none")
     catalogue = catalogue_of(options)
-    if (page := catalogue.pages.get(options.task)) is None:
-        hint = nearest(options.task, list(catalogue.pages))
-        raise UsageError(f"no task is called {options.task!r}{hint}")
+    if len(found := select_tasks([options.task], catalogue)) > 1:
+        raise UsageError(
+            f"{options.task!r} are {len(found)} tasks: name one, as {'/'.join(found[0])}"
+        )
+    page = catalogue.pages[found[0][1]]
     seed: int = options.seed
     keys: SimpleQueue[str] = SimpleQueue()
 

@@ -92,6 +92,16 @@ tasks of the reflective agent's paper, those of the RCI paper, those of the WebW
 task, custom ones too. A line here adds a suite."""
 
 
+PAGE_SUITES = Path(__file__).parents[1] / "suites"
+"""Suites of pages that come with this package: a folder each, whose name selects its pages."""
+
+
+@cache
+def page_suites() -> list[str]:
+    """Return the names of the suites of pages."""
+    return sorted(path.name for path in PAGE_SUITES.iterdir() if path.is_dir())
+
+
 INDEX = "index.html"
 """The first page of a site: a folder that has one is a single task, named after the folder."""
 
@@ -114,7 +124,7 @@ class TaskPage:
 
 
 class Catalogue:
-    """The tasks that can be selected: those of the package, and the pages of some folders.
+    """The tasks that can be selected: those of `miniwob`, and the pages of some folders.
 
     Raises:
         UsageError: a folder has no pages, or a page's name is not valid or taken.
@@ -134,6 +144,19 @@ class Catalogue:
     def own_tasks(self) -> list[str]:
         """The names of the tasks that are not the package's."""
         return [task for task, page in self.pages.items() if page.root or page.app]
+
+    def add_suite(self, selector: str) -> None:
+        """Add the pages of the suite that a selector names, `SUITE` or `SUITE/TASK`.
+
+        Where your own pages have a category of that name, the selector is for these alone.
+
+        Raises:
+            UsageError: one of its pages is called like one of yours.
+        """
+        suite = selector.partition("/")[0]
+        if suite in page_suites() and all(page.category != suite for page in self.pages.values()):
+            for page in find_pages(PAGE_SUITES / suite):
+                self.add(page)
 
     def add(self, page: TaskPage) -> None:
         """Add a custom page; a name that is not valid or taken is a `UsageError`."""

@@ -16,6 +16,7 @@ from pytest_miniwob_agent.tasks.catalogue import (
     SUITES,
     Catalogue,
     ProblemList,
+    page_suites,
 )
 
 MOST_SEEDS = 1_000_000
@@ -27,34 +28,38 @@ def select_tasks(
 ) -> list[tuple[str, str]]:
     """Return the pairs of category and task that match a selector.
 
-    Selectors are names of suites, tasks and categories, and globs over the latter two; of a list of
-    problems the tasks count.
+    Selectors are names of suites, tasks and categories, and globs over the latter two or both, as
+    `billing/re*`; of a list of problems the tasks count. The catalogue gets the pages of a suite
+    that is named.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
     """
     catalogue = catalogue or Catalogue()
+    for selector in selectors:
+        catalogue.add_suite(selector)
     known = {task: page.category for task, page in catalogue.pages.items()}
     categories = list(dict.fromkeys([*CATEGORIES, OTHER, *known.values()]))
     listed = {
         name: {task for task, _ in PROBLEM_LISTS[name].read()}
         for name in PROBLEM_LISTS.keys() & set(selectors)
     }
-    names = [*SUITES, *PROBLEM_LISTS]
+    names = [*SUITES, *PROBLEM_LISTS, *page_suites()]
     picked: dict[tuple[str, str], None] = {}
     for selector in selectors:
         matches = [
             (category, task)
             for task, category in known.items()
-            if fnmatchcase(task, selector)
-            or fnmatchcase(category, selector)
+            if any(fnmatchcase(name, selector) for name in (task, category, f"{category}/{task}"))
             or (selector in SUITES and SUITES[selector](task))
             or task in listed.get(selector, ())
         ]
         if not matches:
+            whole = [f"{category}/{task}" for task, category in known.items()]
+            likely = whole if "/" in selector else [*known, *categories, *names]
             raise UsageError(
                 f"no task, category, suite or glob matches {selector!r}"
-                + nearest(selector, [*known, *categories, *names])
+                + nearest(selector, list(dict.fromkeys(likely)))
                 + f"; categories are {', '.join(categories)}, suites {', '.join(names)}"
                 + ("" if catalogue.own_tasks else "; miniwob_pages names no pages of your own")
             )

@@ -83,7 +83,7 @@ def test_a_new_task_takes_no_name_that_is_taken_or_can_not_be(here, capsys, name
 def test_opening_a_page_needs_a_task_and_a_display(here, capsys, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     assert main(["open", "click-tb"]) == 2
-    assert "no task is called 'click-tb' (did you mean click-tab" in capsys.readouterr().err
+    assert "matches 'click-tb' (did you mean click-tab" in capsys.readouterr().err
     monkeypatch.delenv("DISPLAY")
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     if sys.platform == "linux":

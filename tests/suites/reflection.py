@@ -5,7 +5,7 @@
     miniwob-agent compare .miniwob/reflection.jsonl
     miniwob-agent tables .miniwob/reflection.jsonl
 
-Each of the twelve pages in the folder `reflection` has a consequence that nobody can see beforehand
+Each of the twelve pages of the suite `reflection` has a consequence that nobody can see beforehand
 and that ends the trial. What is right follows from the seed, so that it can be learned from one
 trial to the next. A popup interrupts the login of `login-user-popup` as well.
 
@@ -20,12 +20,11 @@ POPUP = ["reflective", MEMORIES[0], *PLANNERS]
 
 
 @pytest.mark.miniwob("login-user-popup", seeds=[1000, 1001], trials=3, agents=POPUP)
-@pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1004", agents=["reflective"])
-@pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1002", agents=MEMORIES)
-@pytest.mark.miniwob("reflection", pages="reflection", seeds="1000-1001", agents=PLANNERS)
+@pytest.mark.miniwob("reflection", seeds="1000-1004", agents=["reflective"])
+@pytest.mark.miniwob("reflection", seeds="1000-1002", agents=MEMORIES)
+@pytest.mark.miniwob("reflection", seeds="1000-1001", agents=PLANNERS)
 @pytest.mark.miniwob(
     "reflection",
-    pages="reflection",
     seeds=[1000],
     trials=1,
     steps=15,

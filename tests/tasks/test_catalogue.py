@@ -101,6 +101,8 @@ def test_the_suites_of_rci_and_webwise_are_the_tasks_of_their_published_figures(
         ("", "categories are 1-screen-1-step"),
         ("webwize", "did you mean webwise"),
         ("rci-*", "suites paper, rci, webwise, all"),
+        ("reflextion", "did you mean reflection"),
+        ("reflection/pop", "did you mean reflection/popup"),
     ],
 )
 def test_a_selector_without_a_match_is_an_error_with_the_nearest_names(selector, hint):

@@ -61,6 +61,19 @@ def test_own_tasks_are_selected_by_name_category_and_glob_and_are_in_the_suite_a
         select_tasks(["biling"], catalogue)
 
 
+def test_pages_of_a_suite_are_there_where_a_selector_names_it(folder):
+    assert select_tasks(["reflection/popup"]) == [("reflection", "popup")]
+    assert len(select_tasks(["reflection"])) == len(select_tasks(["reflection", "reflection/p*"]))
+    with pytest.raises(UsageError, match="no task"):
+        select_tasks(["popup"])
+    mine = folder("popup.html")
+    assert select_tasks(["popup", "pages/*"], Catalogue([mine])) == [("pages", "popup")]
+    with pytest.raises(UsageError, match=r"suites/reflection/popup.html and .*pages/popup.html "):
+        select_tasks(["reflection"], Catalogue([mine]))
+    own = Catalogue([folder("reflection/mine.html", "popup.html")])
+    assert select_tasks(["reflection"], own) == [("reflection", "mine")]
+
+
 def test_a_name_that_is_taken_is_an_error_that_names_both_files(folder):
     with pytest.raises(UsageError, match=r"pages/click-tab.html and .*miniwob/click-tab.html of "):
         Catalogue([folder("click-tab.html")])
