@@ -27,7 +27,7 @@ from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.app import AppTask
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
 OWN = """<!DOCTYPE html><button onclick="n.textContent = ++count">Go</button><p id=n>0</p><script>
@@ -91,10 +91,10 @@ def main() -> None:
         measure("click-tab-2", MiniwobPage(browser, Case("click-tab-2", "", 1)), 1)
         measure("own page", open_page(browser, Case("own", own.category, 1), own), 5)
         for name, start in (("app, live", live), ("app, replayed", None)):
-            app = RecordedApp(task, 1, folder, "a/m/app/1", start, anew=start is not None)
+            app = RecordedApp(task, 1, Limits(), folder, "a/m/app/1", start, anew=start is not None)
             measure(name, AppPage(browser, case, task, app), 5)
             browser.forget_pages()
-            app.finish()
+            app.finish(calls=0)
     print(f"{'':16}{'start':>8}{'ratio':>8}{'action':>8}{'ratio':>8}")
     for name in dict.fromkeys(name for name, _ in times):
         row = f"{name:16}"

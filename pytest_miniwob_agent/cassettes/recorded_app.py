@@ -27,6 +27,7 @@ from pytest_miniwob_agent.core.app import (
     PageRequest,
     PageResponse,
 )
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import (
     CassetteError,
     CassetteNotWritten,
@@ -66,6 +67,7 @@ class RecordedApp:
     Args:
         task: the task.
         seed: the case's seed.
+        limits: the item's; what the tape has beyond them need not be played.
         folder: the cassette folder.
         stem: the item's cassette in it.
         start: starts the app; its value for `setup` and `reward`, and what answers. None for a
@@ -77,6 +79,7 @@ class RecordedApp:
         self,
         task: AppTask,
         seed: int,
+        limits: Limits,
         folder: Path,
         stem: str,
         start: Callable[[], tuple[Any, Origin]] | None,
@@ -84,7 +87,7 @@ class RecordedApp:
         anew: bool = False,
     ) -> None:
         self.path = folder / f"{stem}{TRAFFIC}"
-        self._task, self._seed, self._start = task, seed, start
+        self._task, self._seed, self._limits, self._start = task, seed, limits, start
         self._bodies = Bodies(folder)
         self._app: tuple[Any, Origin] | None = None
         self._traffic: Traffic | None = None
@@ -117,11 +120,11 @@ class RecordedApp:
         """Begin the episode again."""
         if self._app is not None:
             self._traffic = Traffic(self._app[1].origins)
-        self._number = 0
+        self._number, self._left = 0, []
 
     def begin_trial(self) -> tuple[str, str, str]:
         """Begin the next trial; its goal, origin, and path of its start."""
-        self.end_trial()
+        self._end_trial()
         self._questions = self._made = 0
         self._requests = []
         goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)
@@ -270,24 +273,30 @@ class RecordedApp:
         kept.made = len(kept.exchanges)
         return kept.reward
 
-    def end_trial(self) -> None:
+    def _end_trial(self) -> None:
         """Check that a replayed trial has made all its requests; raises a `Drift`."""
-        missing = [one for one in self._left if one.request.strict]
+        within = [one for one in self._left if one.step <= self._limits.steps]
+        missing = [one for one in within if one.request.strict]
         self._left = []
-        if missing and not self.live:
+        if missing:
             named = "; ".join(map(str, missing))
             raise self._drift(f"of trial {self._number}, not made: {named}")
 
-    def finish(self) -> None:
-        """End the episode: check it, and write what was recorded."""
-        self.end_trial()
+    def finish(self, calls: int) -> None:
+        """End an episode of so many model calls: check it, or write what was recorded.
+
+        From then on the tape answers.
+        """
         if self._traffic is None:
             return
         if self._app is None:
-            if self._number < len(self._traffic.trials):
+            if calls >= self._limits.calls:
+                return  # it has ended within a trial
+            self._end_trial()
+            if self._number < min(len(self._traffic.trials), self._limits.trials):
                 raise self._drift(f"trial {self._number + 1} was not played")
             return
-        text = self._traffic.dump()
+        text, self._app, self._traffic = self._traffic.dump(), None, None
         if not self.path.exists() or self.path.read_text("utf-8") != text:
             try:
                 write_atomically(self.path, text)

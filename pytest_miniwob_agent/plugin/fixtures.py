@@ -90,6 +90,7 @@ def miniwob_page(
     miniwob_browser: Browser,
     miniwob_case: Case,
     miniwob_agent: Agent,
+    miniwob_limits: Limits,
 ) -> Page:
     """The item's page. Override it to run agents on something else, for instance
     `testing.FakePage`.
@@ -99,12 +100,12 @@ def miniwob_page(
     page = _run_of(request).problem.page
     if page.app is not None:
         with _as_error():
-            return _open_app(request, page.app, miniwob_browser, miniwob_agent)
+            return _open_app(request, page.app, miniwob_browser, miniwob_agent, miniwob_limits)
     return open_page(miniwob_browser, miniwob_case, page)
 
 
 def _open_app(
-    request: pytest.FixtureRequest, task: AppTask, browser: Browser, agent: Agent
+    request: pytest.FixtureRequest, task: AppTask, browser: Browser, agent: Agent, limits: Limits
 ) -> Page:
     """Open the page of a task on an app, which is started where the item is recorded."""
     from pytest_miniwob_agent.browser.live_app import LiveApp, address_of
@@ -127,6 +128,7 @@ def _open_app(
     run.app = RecordedApp(
         task,
         case.seed,
+        limits,
         settings.cassettes,
         name,
         start if mode.writes else None,

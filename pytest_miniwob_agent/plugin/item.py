@@ -257,8 +257,6 @@ class ItemRun:
 
         try:
             episode = self._play(partial(episode_of, llm, self._log, pictures, watcher, spans))
-            if self.app is not None:
-                self.app.finish()
             if self._recorded is not None:
                 self._recorded.end_episode(limits)
                 if self._recorded.live and not episode.calls:
@@ -286,13 +284,19 @@ class ItemRun:
         recorded, app = self._recorded, self.app
         if recorded is not None and app is not None:
             recorded.on_other_page = self._tell_other_page
+
+        def whole() -> Episode:
+            __tracebackhide__ = True
+            episode = play()
+            if app is not None:
+                app.finish(episode.calls)
+            return episode
+
         try:
             if recorded is None or app is None or not app.can_go_live:
-                return play()
+                return whole()
             with recorded.replaying():
-                episode = play()
-            app.end_trial()
-            return episode
+                return whole()
         except BrowserLost:
             if recorded is None:  # your own model can't be asked the same again
                 raise
@@ -303,7 +307,7 @@ class ItemRun:
         for one in (recorded, app):
             if one is not None:
                 one.rewind()
-        return play()
+        return whole()
 
     def _tell_other_page(self, then: Request, now: Request) -> None:
         """Say what an app shows otherwise than at the recording before."""
@@ -422,6 +426,8 @@ class ItemRun:
         pictures.wants_pictures = True
         replayed = _Log()
         reason = ""
+        if self.app is not None:
+            self.app.rewind()
         try:
             episode_of(llm.for_replay(), replayed, pictures)
         except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's

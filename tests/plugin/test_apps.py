@@ -1,6 +1,7 @@
 """Running apps in pytest runs: recorded with their traffic, and replayed without the app."""
 
 import json
+import shutil
 import sys
 import textwrap
 
@@ -487,3 +488,96 @@ def test_tests_of_several_files_may_share_a_task_but_no_name(app):
     app.makepyfile(test_two=textwrap.dedent(test).replace("TASK", f"X = {task}"))
     result = app.runpytest("--collect-only", "test_one.py", "test_two.py")
     result.stdout.fnmatch_lines(["*test_two.py is called 'x', as test_one.py of another test is*"])
+
+
+TRIALS = """
+    from contextlib import suppress
+    from dataclasses import replace
+
+    import pytest
+    from pytest_miniwob_agent import AppTask, Click
+    from pytest_miniwob_agent.core.errors import StepLimit
+
+    CRASHES = 0
+
+    class Trier:
+        name = "trier"
+
+        def __init__(self, browser):
+            self.browser, self.crashes = browser, CRASHES
+
+        def solve(self, env, llm, note):
+            for number in range(1, 3):
+                env.reset()
+                with suppress(StepLimit):
+                    env.step(Click(6))
+                    said = llm.complete(f"Trial {number}", "answer").text
+                    if self.crashes:
+                        self.crashes -= 1
+                        self.browser.devtools.begin("Browser.crash", {}, "")
+                    env.step(Click(12))
+                    env.answer(said)
+
+    @pytest.fixture
+    def miniwob_agent(miniwob_browser):
+        return Trier(miniwob_browser)
+
+    @pytest.fixture
+    def miniwob_limits(miniwob_limits):
+        return replace(miniwob_limits, calls=9)
+
+    TASK = AppTask(
+        "try", app="notes_app", goal="g", solved_when=lambda trial: trial.answer == "2" or None,
+    )
+
+    @pytest.mark.miniwob(TASK, seeds=[1])
+    def test_tries(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.mark.parametrize("lower", ["--miniwob-trials=1", "--miniwob-steps=1", "calls=1"])
+def test_what_is_beyond_the_limits_of_a_run_is_no_drift(app, chat_server, lower):
+    source = app.makepyfile(TRIALS)
+    chat_server.reply = lambda prompt: prompt[-1]
+    app.record().assert_outcomes(passed=1)
+    before = files_of(app)
+    if not lower.startswith("--"):
+        source.write_text(source.read_text().replace("calls=9", lower))
+        lower = "-q"
+    for run in (app.runpytest, app.record):
+        run(lower).assert_outcomes(failed=1)
+    assert (files_of(app), starts_of(app)) == (before, 1)
+
+
+def test_a_recording_of_more_trials_than_are_played_is_made_anew(app, chat_server):
+    source = app.makepyfile(TRIALS)
+    chat_server.reply = lambda prompt: prompt[-1]
+    app.record().assert_outcomes(passed=1)
+    source.write_text(source.read_text().replace("(1, 3)", "(2, 3)"))
+    app.runpytest().stdout.fnmatch_lines(["*: trial 2 was not played", "*1 drifted*"])
+    app.record().assert_outcomes(passed=1)
+    assert (len(chat_server.requests), starts_of(app)) == (2, 2)  # no call was paid for again
+    app.runpytest().assert_outcomes(passed=1)
+
+
+def test_pictures_of_an_unsolved_item_are_those_of_its_tape(app, chat_server):
+    app.makepyfile(TRIALS)
+    chat_server.reply = lambda prompt: "3"
+    for run in (app.record, app.runpytest):
+        run("--miniwob-report=report").assert_outcomes(failed=1)
+        assert starts_of(app) == 1
+        report = app.path / "report"
+        assert list(report.glob("pictures/*.png"))
+        [item] = report.glob("data/items/apps/try/1.js")
+        assert '"note":""' in item.read_text()
+        shutil.rmtree(report)
+
+
+def test_an_app_begins_again_where_the_browser_is_lost(app, chat_server):
+    app.makepyfile(TRIALS.replace("CRASHES = 0", "CRASHES = 1"))
+    chat_server.reply = lambda prompt: prompt[-1]
+    app.record().assert_outcomes(passed=1)
+    before = files_of(app)
+    app.runpytest().assert_outcomes(passed=1)
+    assert (files_of(app), starts_of(app), len(chat_server.requests)) == (before, 1, 2)
