@@ -15,10 +15,11 @@ PAGE = Path(__file__).with_name("options.md")
 INTRODUCTION = """\
 # Options
 
-Every option has a twin in the ini file: `--miniwob-llm-params` is `miniwob_llm_params` there. The
-command line overrides the [marker](fixtures.md#the-marker), which overrides the ini file. An empty
-value, such as `--miniwob-baseline=`, turns an option off. Relative paths start from the working
-directory on the command line, and from the project's folder in the ini file.
+Every option has a twin in the ini file: `--miniwob-llm-params` is `miniwob_llm_params` there. Each
+section ends with an example of both. The command line overrides the
+[marker](fixtures.md#the-marker), which overrides the ini file. An empty value, such as
+`--miniwob-baseline=`, turns an option off. Relative paths start from the working directory on the
+command line, and from the project's folder in the ini file.
 
 In `pytest.ini`, values are written without a shell's quotes:
 
@@ -95,7 +96,7 @@ def _section(option: Option) -> Iterator[str]:
     value = EXAMPLES.get(option.key, "")
     written = f"'{value}'" if set(value) & set(' {"') else value
     argument = option.name if option.flag else f"{option.name}={written}"
-    example = f"`{argument}`, or in the ini file `{option.ini} = {_toml(option)}`."
+    example = f"`{argument}`, or `{option.ini} = {_toml(option)}`."
     if option.default not in (None, "", "{}"):
         example += f" Default: `{option.default}`."
     yield from (example, "")

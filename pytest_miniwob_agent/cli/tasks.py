@@ -12,6 +12,7 @@ import shutil
 import sys
 import threading
 from argparse import Namespace
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import cache, partial
 from pathlib import Path
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
 
 
 COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
-MARKDOWN_COLUMNS = ("task", "category", "actions", "remark")
-"""For docs/tasks.md; a remark names what is not certified."""
 
 
 def add_tasks(commands: Commands) -> None:
@@ -81,23 +80,30 @@ def list_tasks(options: Namespace) -> int:
     if options.format == "json":
         print(json.dumps(tasks, indent=1))
         return 0
-    markdown = options.format == "markdown"
-    columns = MARKDOWN_COLUMNS if markdown else COLUMNS
-    rows: list[tuple[str, ...]] = [columns]
+    if options.format == "markdown":
+        print_markdown(tasks)
+        return 0
+    rows = [COLUMNS[:-1]]
     for task in tasks:
-        shown = task | {"actions": ", ".join(task["actions"])}
-        name = f"`{task['name']}`" if markdown else task["name"]
-        if markdown and task["certified"] != "yes":
-            shown["remark"] += f" (certified: {task['certified']})"
-        rows.append((name, *(shown[column.lower()] for column in columns[1:])))
-    if markdown:
-        rows.insert(1, (":--",) * len(columns))
-        print("\n".join("| " + " | ".join(row) + " |" for row in rows))
-    else:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
-        lines = fitting_table([row[:-1] for row in rows], width, numbers=False)
-        print("\n".join(lines))
+        shown = task | {"task": task["name"], "actions": ", ".join(task["actions"])}
+        rows.append(tuple(shown[column.lower()] for column in COLUMNS[:-1]))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
+    print("\n".join(fitting_table(rows, width, numbers=False)))
     return 0
+
+
+def print_markdown(tasks: Sequence[dict[str, Any]]) -> None:
+    """Print the table of docs/tasks.md: tasks with the same facts share a row."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for task in tasks:
+        remark = task["remark"]
+        if task["certified"] != "yes":
+            remark += f" (certified: {task['certified']})"
+        key = (task["category"], ", ".join(task["actions"]), remark)
+        groups.setdefault(key, []).append(f"`{task['name']}`")
+    print("| category | actions | tasks | remark |\n| :-- | :-- | :-- | :-- |")
+    for (category, actions, remark), names in sorted(groups.items()):
+        print(f"| {category} | {actions} | {', '.join(names)} | {remark} |")
 
 
 def facts_of(task: str, category: str) -> dict[str, Any]:

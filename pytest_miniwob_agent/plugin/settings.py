@@ -38,7 +38,7 @@ from pytest_miniwob_agent.tasks.selectors import parse_seeds
 SEEDS = "1000-1024"
 """The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
 
-OVERRIDES = "overrides the marker, which overrides the ini file"
+OVERRIDES = "overrides the marker and the ini file"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +197,8 @@ class Settings:
         "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
         "repeats: by M samples); paired[:ALPHA][:by-task] = the solved rate fell, or there are too "
         "few items to rule that out, for runs that were recorded again; rate:POINTS = the solved "
-        "rate fell by more than POINTS. Can be followed by limits, such as calls:+10%, on calls, "
-        "tokens, cost or steps; lenient = an inconclusive verdict does not fail the run",
+        "rate fell by more than POINTS; ...,calls:+10% = a limit as well, also on tokens, cost or "
+        "steps; ...,lenient = an inconclusive verdict does not fail the run",
         default="items",
         metavar="KIND",
         whole_run=True,

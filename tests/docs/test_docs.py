@@ -143,7 +143,7 @@ def test_the_page_of_options_is_what_make_options_writes():
 
 def test_the_examples_of_options_can_be_read_as_toml():
     page = (ROOT / "docs" / "options.md").read_text("utf-8")
-    examples = re.findall(r"in the ini file `([^`]*)`\.", page)
+    examples = re.findall(r"^`--.*`, or `(miniwob_[^`]*)`\.", page, re.M)
     assert len(examples) == page.count("\n### ")
     for example in examples:
         tomllib.loads(example)
