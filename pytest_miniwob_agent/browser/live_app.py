@@ -17,12 +17,13 @@ import urllib3
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.browser.live_sockets import LOCAL, SILENCE, Inbox, Sockets
+from pytest_miniwob_agent.browser.live_sockets import LOCAL, SILENCE, Inbox, Sockets, trusting
 from pytest_miniwob_agent.core.app import (
     AppTask,
     PageMessage,
     PageRequest,
     PageResponse,
+    origin_of,
 )
 from pytest_miniwob_agent.core.errors import PageError, UsageError
 
@@ -71,19 +72,18 @@ def address_of(task: AppTask, app: object) -> str:
     return found.rstrip("/")
 
 
-def origin_of(address: str, name: str = "app") -> str:
+def _shown_origin(address: str, name: str) -> str:
     """Return the origin that an app has in the browser: its own, or a fixed one if it runs here."""
     parts = urlsplit(address)
-    if LOCAL.fullmatch(parts.hostname or ""):
-        return f"{parts.scheme}://{name}.localhost"
-    return f"{parts.scheme}://{parts.netloc}"
+    local = LOCAL.fullmatch(parts.hostname or "")
+    return f"{parts.scheme}://{name}.localhost" if local else origin_of(address)
 
 
-class _SelfSigned(urllib3.HTTPSConnectionPool):
-    """Connections to this machine, whose certificates are made for tests."""
+class _Connections(urllib3.HTTPSConnectionPool):
+    """Connections to a host, which may be this machine."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{**kwargs, "cert_reqs": "CERT_NONE", "assert_hostname": False})
+    def __init__(self, host: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(host, *args, **kwargs, ssl_context=trusting(host))
 
     def _validate_conn(self, conn: Any) -> None:
         """Connect, without a warning."""
@@ -108,14 +108,13 @@ class LiveApp:
     ) -> None:
         self._task, self._bypass_vcr = task, bypass_vcr
         self._addresses = {
-            origin_of(address, "app" if number == 1 else f"app-{number}"): address
+            _shown_origin(address, "app" if number == 1 else f"app-{number}"): address
             for number, address in enumerate(addresses, start=1)
         }
         patience = Timeout(connect=PATIENCE, read=None)
         self._pool = urllib3.PoolManager(retries=False, timeout=patience, maxsize=8)
-        if all(LOCAL.fullmatch(urlsplit(address).hostname or "") for address in addresses):
-            classes = {**self._pool.pool_classes_by_scheme, "https": _SelfSigned}
-            self._pool.pool_classes_by_scheme = classes
+        classes = {**self._pool.pool_classes_by_scheme, "https": _Connections}
+        self._pool.pool_classes_by_scheme = classes
         self._polls: set[tuple[str, str]] = set()  # methods and paths of long polls
         self._changes = 0  # requests that may change something
         self._count = 0
@@ -224,7 +223,7 @@ class LiveApp:
 
     def _place(self, request: PageRequest) -> tuple[str, str, dict[str, str]]:
         """Address, path and headers of a request in the app."""
-        origin = "/".join(request.url.split("/")[:3])
+        origin = origin_of(request.url)
         headers = {
             name: self._to_app(value)
             for name, value in request.headers.items()

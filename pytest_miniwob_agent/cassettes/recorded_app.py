@@ -26,6 +26,7 @@ from pytest_miniwob_agent.core.app import (
     PageMessage,
     PageRequest,
     PageResponse,
+    origin_of,
 )
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import (
@@ -153,7 +154,7 @@ class RecordedApp:
     def allows(self, url: str) -> bool:
         """True for an address of the app, or of another origin that the task names."""
         assert self._traffic is not None
-        return "/".join(url.split("/")[:3]) in self._traffic.origins
+        return origin_of(url) in self._traffic.origins
 
     def answer(
         self, request: PageRequest, step: int, crowded: Callable[[], bool]

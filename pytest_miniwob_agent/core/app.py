@@ -116,6 +116,11 @@ def _header(headers: Iterable[tuple[str, str]], name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
+def origin_of(url: str) -> str:
+    """Return the origin of an address, as a browser writes it."""
+    return "/".join(url.split("/")[:3])
+
+
 def without_refresh(answer: PageResponse) -> PageResponse:
     """Return a document whose refresh goes by the page's clock (page/network.js)."""
     if "html" not in answer.header("content-type"):

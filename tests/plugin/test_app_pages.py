@@ -3,72 +3,26 @@
 import textwrap
 
 import pytest
+from projects import APP
 
-APP = """
-    import ssl
-    import subprocess
-    import threading
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-    import pytest
+PAGES = """
     from pages import PAGES
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    class Handler(AppHandler):
+        other = ""
 
         def do_GET(self):
             found = PAGES.get(self.path.partition("?")[0], (404, ""))
             status, body = found if isinstance(found, tuple) else (200, found)
-            body = body.replace("HOST", self.headers["Host"])
-            body = body.replace("OTHER", type(self).other).encode()
-            self.send_response(status)
-            if 300 <= status < 400:
-                self.send_header("Location", body.decode())
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            body = body.replace("HOST", self.headers["Host"]).replace("OTHER", Handler.other)
+            self.answer(body, status=status, **{"Location": body} if 300 <= status < 400 else {})
 
         do_POST = do_GET
 
-        def log_message(self, *args):
-            pass
-
-    def serve(secure=False, handler=Handler):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        if secure:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain("cert.pem", "key.pem")
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        return server, f"http{'s' * secure}://127.0.0.1:{server.server_address[1]}"
-
-    Handler.other = ""
-
-    @pytest.fixture
-    def app(request):
-        server, url = serve()
-        request.config.starts = getattr(request.config, "starts", 0) + 1
-        yield url
-        server.shutdown()
-        server.server_close()
-
-    @pytest.fixture
-    def secure_app():
-        make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
-        subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True)
-        server, url = serve(secure=True)
-        yield url
-        server.shutdown()
-        server.server_close()
-
     @pytest.fixture
     def other_app():
-        server, url = serve()
-        Handler.other = url
-        yield url
-        server.shutdown()
-        server.server_close()
+        with serving(Handler) as Handler.other:
+            yield Handler.other
 """
 
 TEST = """
@@ -89,7 +43,7 @@ def play(pytester, chat_server):
 
     def run(pages, plans, solved, more='app="app"', conftest=""):
         pytester.makepyfile(pages=f"PAGES = {pages!r}")
-        pytester.makeconftest(APP)
+        pytester.makeconftest(APP + PAGES)
         if conftest:
             with pytester.path.joinpath("conftest.py").open("a") as file:
                 file.write(conftest)

@@ -4,31 +4,18 @@ import hashlib
 import re
 
 import pytest
+from projects import APP
 
-APP = """
-    import threading
+TALKING = """
     import time
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-    import pytest
     from websockets.frames import Opcode
     from websockets.server import ServerProtocol
 
     PAGES = {}
     SAID = threading.Semaphore(0)
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def answer(self, body, kind="text/html", **headers):
-            content = body.encode()
-            self.send_response(200)
-            headers |= {"Content-Type": kind, "Content-Length": str(len(content))}
-            for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(content)
-
+    class Handler(AppHandler):
         def begin_events(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
@@ -72,9 +59,6 @@ APP = """
                 self.wfile.write(f"data: {word} http://{self.headers['Host']}\\n\\n".encode())
                 time.sleep(0.01)
 
-        def log_message(self, *args):
-            pass
-
         def talk(self):
             socket = ServerProtocol(select_subprotocol=lambda _, given: "chat" if given else None)
             head = f"GET {self.path} HTTP/1.1\\r\\n{self.headers}".replace("\\n", "\\r\\n")
@@ -94,16 +78,6 @@ APP = """
                     elif frame.opcode is Opcode.BINARY:
                         socket.send_binary(frame.data[::-1])
             self.close_connection = True
-
-    @pytest.fixture
-    def app(request):
-        with open(request.config.rootpath / "starts", "a") as file:
-            file.write("started\\n")
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        server.server_close()
 """
 
 TESTS = """
@@ -114,7 +88,7 @@ TESTS = """
     PAGES.update({pages!r})
 
     TASK = AppTask(
-        "talk", app="app", goal="Talk.",
+        "talk", app={app!r}, goal="Talk.",
         solved_when=lambda trial: trial.answer and trial.answer == "done",
     )
 
@@ -127,11 +101,11 @@ TESTS = """
 @pytest.fixture
 def play(pytester, chat_server):
     """Record a task on some pages, and replay it without the app; its tape, and the last screen."""
-    pytester.makeconftest(APP)
+    pytester.makeconftest(APP + TALKING)
     pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
 
-    def play(pages, *actions, workers=0):
-        pytester.makepyfile(TESTS.format(pages=pages))
+    def play(pages, *actions, workers=0, app="app"):
+        pytester.makepyfile(TESTS.format(pages=pages, app=app))
         chat_server.reply = lambda prompt: "\n".join(
             ["PLAN:", *(actions if actions and "Nothing yet." in prompt else ['answer "done"'])]
         )
@@ -140,7 +114,8 @@ def play(pytester, chat_server):
         recorded.assert_outcomes(passed=1)
         [tape] = pytester.path.glob("cassettes/*/*/talk/*.traffic.jsonl")
         pytester.runpytest(f"-n{workers}").assert_outcomes(passed=1)
-        assert pytester.path.joinpath("starts").read_text() == "started\n"
+        if app == "app":
+            assert pytester.path.joinpath("starts").read_text() == "started\n"
         prompt = chat_server.requests[-1]["messages"][-1]["content"]
         screen = re.sub(r" id=\d+| focused", "", prompt[prompt.index("The screen now:") :])
         return tape, [line.strip() for line in screen.split("\n\n")[0].splitlines()[1:]]
@@ -212,6 +187,17 @@ def test_sockets(play, pytester):
             "*1 drifted*",
         ]
     )
+
+
+def test_a_socket_by_https(play):
+    """With a certificate that nobody has signed, as a test makes one."""
+    script = """
+        const ws = new WebSocket("/ws");
+        ws.onopen = () => ws.send("hello");
+        ws.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
+    """
+    _, screen = play({"/": f"<p></p><script>{script}</script>"}, app="secure_app")
+    assert screen == ['text "hello, user=bob at http://app.localhost/"']
 
 
 def test_streamed_answers(play):

@@ -6,17 +6,14 @@ import sys
 import textwrap
 
 import pytest
+from projects import APP
 
 from pytest_miniwob_agent import AppTask
 from pytest_miniwob_agent.core.errors import UsageError
 
-APP = """
+NOTES = """
     import json
-    import threading
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
     from urllib.parse import parse_qs
-
-    import pytest
 
     NOTES = []
     PAGE = '''<!DOCTYPE html><title>Notes</title><h1>Notes</h1><ul></ul>
@@ -37,18 +34,7 @@ APP = """
         };
         show();'''
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def answer(self, body="", kind="text/html", status=200, **headers):
-            content = body.encode()
-            self.send_response(status)
-            headers |= {"Content-Type": kind, "Content-Length": str(len(content))}
-            for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(content)
-
+    class Handler(AppHandler):
         def do_GET(self):
             match self.path:
                 case "/": self.answer(PAGE)
@@ -74,19 +60,6 @@ APP = """
             else:
                 NOTES.append(json.loads(sent)["text"])
                 self.answer("{}", "application/json", 201)
-
-        def log_message(self, *args):
-            pass
-
-    @pytest.fixture
-    def notes_app(request):
-        with open(request.config.rootpath / "starts", "a") as file:
-            file.write("started\\n")
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        server.server_close()
 """
 
 TESTS = """
@@ -98,12 +71,12 @@ TESTS = """
         NOTES.clear()
 
     ADD = AppTask(
-        "add-note", app="notes_app", goal=lambda seed: f"Add the note milk {seed}.",
+        "add-note", app="app", goal=lambda seed: f"Add the note milk {seed}.",
         setup=clear,
         reward=lambda app, trial: f"milk {trial.seed}" in NOTES,
     )
     LOGIN = AppTask(
-        "log-in", app="notes_app", goal="Log in as bob, and say who is logged in.", setup=clear,
+        "log-in", app="app", goal="Log in as bob, and say who is logged in.", setup=clear,
         solved_when=lambda trial: trial.answer and (
             "bob" in trial.answer and trial.url.endswith("/other")
             and trial.asked("POST", "/login", {"user": "bob"})
@@ -133,7 +106,7 @@ def reply(prompt):
 @pytest.fixture
 def app(pytester, chat_server):
     chat_server.reply = reply
-    pytester.makeconftest(APP)
+    pytester.makeconftest(APP + NOTES)
     pytester.makepyfile(TESTS)
     pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
     pytester.record = lambda *args: pytester.runpytest(
@@ -245,7 +218,7 @@ def test_answers_that_are_no_pages(app, chat_server):
 
         DIGEST = hashlib.sha256(b"a,b").hexdigest()
         GET = AppTask(
-            "get-data", app="notes_app", goal="Get the data.",
+            "get-data", app="app", goal="Get the data.",
             solved_when=lambda trial: trial.downloads == {"all.csv": DIGEST} or None,
         )
 
@@ -265,7 +238,7 @@ def test_answers_that_are_no_pages(app, chat_server):
 ])  # fmt: skip
 def test_an_app_that_is_not_there_is_an_error_that_says_so(app, value, said):
     source = app.path.joinpath(app._name + ".py")
-    source.write_text(source.read_text().replace('"notes_app"', repr(value)))
+    source.write_text(source.read_text().replace('"app"', repr(value)))
     result = app.record("-k", "add-note")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
@@ -288,7 +261,7 @@ ERRORS = {
 
 
 def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
-    given = 'goal="G", **{"app": "notes_app", "reward": lambda app, trial: 0} | dict'
+    given = 'goal="G", **{"app": "app", "reward": lambda app, trial: 0} | dict'
     tasks = [f'AppTask("t{n}", {given}({wrong}))' for n, wrong in enumerate(ERRORS, start=2)]
     app.makepyfile(f"""
         import socket
@@ -361,7 +334,7 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app):
         def note_the_time(app, seed):
             NOTES[:] = [f"at {time.time()}"]
 
-        given = dict(app="notes_app", goal="G", reward=lambda app, trial: 0)
+        given = dict(app="app", goal="G", reward=lambda app, trial: 0)
         SAME = AppTask("same", setup=lambda app, seed: NOTES.clear(), **given)
         TIME = AppTask("time", setup=note_the_time, **given)
         ten = {r"at [\\d.]+": "at ten"}
@@ -458,7 +431,7 @@ def test_functions_of_a_task_run_in_no_event_loop(app):
             return getattr(_, "url", "") and bool(_.requests)
 
         TASK = AppTask(
-            "x", app="notes_app", goal="g", setup=no_loop,
+            "x", app="app", goal="g", setup=no_loop,
             reward=lambda app, trial: no_loop(app, trial) and trial.asked("POST", "/api/notes"),
         )
 
@@ -471,7 +444,7 @@ def test_functions_of_a_task_run_in_no_event_loop(app):
 
 
 def test_tests_of_several_files_may_share_a_task_but_no_name(app):
-    task = 'AppTask("x", app="notes_app", goal="g", solved_when=lambda trial: None)'
+    task = 'AppTask("x", app="app", goal="g", solved_when=lambda trial: None)'
     test = """
         import pytest
         from pytest_miniwob_agent import AppTask
@@ -527,7 +500,7 @@ TRIALS = """
         return replace(miniwob_limits, calls=9)
 
     TASK = AppTask(
-        "try", app="notes_app", goal="g", solved_when=lambda trial: trial.answer == "2" or None,
+        "try", app="app", goal="g", solved_when=lambda trial: trial.answer == "2" or None,
     )
 
     @pytest.mark.miniwob(TASK, seeds=[1])
