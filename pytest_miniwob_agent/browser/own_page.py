@@ -18,7 +18,7 @@ from pytest_miniwob_agent.browser.process import STORAGE, Browser
 from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.browser.server import own_page_url
 from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction
-from pytest_miniwob_agent.core.app import App, AppTask, AppTrial
+from pytest_miniwob_agent.core.app import App, AppTask, AppTrial, domain_of
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
@@ -165,16 +165,17 @@ class AppPage(OwnPage):
     def _load(self, driver: webdriver.Remote) -> None:
         browser, task = self._browser, self._task
         self._over = 0.0
-        goal, origin, start = self._app.begin_trial()
+        goal, origins, start = self._app.begin_trial()
         self._goal = goal
         self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
         epoch = EPOCH_MS if task.clock is None else round(task.clock * 1000)
-        browser.run_scripts(app=True, epoch=epoch)
+        browser.run_scripts(app=True, epoch=epoch, domain=domain_of(origins))
         browser.resize(task.viewport)
         browser.before_next_page = self._leave
-        clear = "Storage.clearDataForOrigin"
         browser.devtools.call("Network.clearBrowserCookies")
-        browser.devtools.call(clear, origin=origin, storageTypes=STORAGE)
+        for origin in origins:
+            clear = {"origin": origin, "storageTypes": STORAGE}
+            browser.devtools.call("Storage.clearDataForOrigin", **clear)
         self._gate = Gate(
             browser.devtools,
             browser.prepare(),
@@ -183,7 +184,7 @@ class AppPage(OwnPage):
             epoch,
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
-        driver.get(origin + start)
+        driver.get(origins[0] + start)
         self._check()
         if not self._gate.entered:
             said = "; ".join(self._gate.remarks) or "the app has sent no page"
