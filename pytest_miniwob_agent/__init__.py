@@ -114,6 +114,7 @@ from pytest_miniwob_agent.core.protocols import (
     Visible,
 )
 from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.screen import render
@@ -121,19 +122,19 @@ if TYPE_CHECKING:
 __all__ = [
     "ADDRESS", "DATE", "ID", "KEYS", "LLM", "MODIFIERS", "PATH", "VERSION", "Accept", "Acted",
     "Action", "ActionCounter", "Agent", "Answer", "AppTask", "AppTrial", "BadCall", "BrowserError",
-    "BrowserLost", "BudgetReached",
-    "ByProgram", "CallLimit", "Called", "Case", "CassetteError", "Cause", "Change", "ChatModel",
-    "Choose", "Click", "ClickAt", "Command", "Completion", "Copy", "Dialog", "DialogAction",
-    "Dismiss", "DoubleClick", "Drag", "DragFrom", "Drift", "DriftDetails", "Drivable", "Earlier",
-    "Element", "Ending", "Enter", "Environment", "Episode", "Event", "Follow", "HTTPModel",
-    "HandedOver", "Hold", "Hover", "HoverAt", "LimitReached", "Limits", "Mask", "Message",
-    "MiniwobError", "Model", "ModelError", "ModelRequest", "ModelResponse", "Normalizer",
-    "NotRecorded", "Note", "Observation", "Observer", "Origin", "Outcome", "Page", "PageError",
-    "Paste", "Pending", "Picture", "Place", "Point", "Press", "ProgramError", "Prompt", "Prompts",
-    "Reflected", "Release", "Remark", "Remarking", "Result", "RunObserver", "Scroll", "Select",
-    "Shot", "Status", "StepLimit", "ToolCall", "Transition", "TrialEnded", "TrialLimit",
-    "TrialStarted", "Type", "Unreadable", "Upload", "Usage", "UsageError", "Visible", "Wait",
-    "action_of_call", "masked", "parse_action", "render", "run_episode", "tools_of",
+    "BrowserLost", "BudgetReached", "ByProgram", "CallLimit", "Called", "Case", "CassetteError",
+    "Cause", "Change", "ChatModel", "Choose", "Click", "ClickAt", "Command", "Completion", "Copy",
+    "Dialog", "DialogAction", "Dismiss", "DoubleClick", "Drag", "DragFrom", "Drift", "DriftDetails",
+    "Drivable", "Earlier", "Element", "Ending", "Enter", "Environment", "Episode", "Event",
+    "Follow", "HTTPModel", "HandedOver", "Hold", "Hover", "HoverAt", "LimitReached", "Limits",
+    "Mask", "Message", "MiniwobError", "Model", "ModelError", "ModelRequest", "ModelResponse",
+    "Normalizer", "NotRecorded", "Note", "Observation", "Observer", "Origin", "Outcome", "Page",
+    "PageError", "Paste", "Pending", "Perturbation", "Picture", "Place", "Point", "Press",
+    "ProgramError", "Prompt", "Prompts", "Reflected", "Release", "Remark", "Remarking", "Result",
+    "RunObserver", "Scroll", "Select", "Shot", "Status", "StepLimit", "ToolCall", "Transition",
+    "TrialEnded", "TrialLimit", "TrialStarted", "Type", "Unreadable", "Upload", "Usage",
+    "UsageError", "Visible", "Wait", "action_of_call", "masked", "parse_action", "render",
+    "run_episode", "tools_of",
 ]  # fmt: skip
 
 

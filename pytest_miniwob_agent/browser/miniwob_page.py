@@ -11,7 +11,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -19,7 +19,7 @@ from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
-from pytest_miniwob_agent.browser.page import SETTLE_MS
+from pytest_miniwob_agent.browser.page import SETTLE_MS, perturbing_script
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.program import PAGE
 from pytest_miniwob_agent.browser.server import page_url
@@ -37,9 +37,10 @@ from pytest_miniwob_agent.core.actions import (
     dialog_error,
 )
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import ProgramError, UsageError
+from pytest_miniwob_agent.core.errors import PageError, ProgramError, UsageError
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import Driven
+from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.hand_over import HandedPage
@@ -83,6 +84,12 @@ class MiniwobPage:
         """The paths of the task's files."""
         self._name = case.task
         """The page's name in messages."""
+        self._perturbation: Perturbation | None = None
+        self._data: Any = None
+        """What perturbs the page, and what the task of an app declares for it."""
+        self._said: list[str] = []
+        self._taken = 0
+        """Remarks of this trial, and the number of them that `remarks` has returned."""
 
     def reset(self, *, screen: str = "compact") -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.
@@ -102,12 +109,25 @@ class MiniwobPage:
                 self._browser.perform(release.steps)
                 self._browser.held.clear()
             self._browser.forget_pages()
+            kind, self._said, self._taken = self._perturbation, list(self.remarks()), 0
+            self._browser.run_scripts(
+                perturbing_script(kind, self._data) if kind else "", **self._scripts()
+            )
             self._load(driver)
-            read = self._read("start", self._case.seed, self._screen)
+            read = self._read("start", self._case.seed, self._screen, kind.name if kind else "")
         return self._transition(read).observation
 
+    def perturb(self, kind: Perturbation | None, data: Any = None) -> Self:
+        """Perturb the page from its next trial on."""
+        self._perturbation, self._data = kind, data
+        return self
+
+    def _scripts(self) -> dict[str, Any]:
+        """The options of `page_scripts`."""
+        return {}
+
     def _load(self, driver: webdriver.Remote) -> None:
-        driver.get(page_url(self._case.task))
+        driver.get(page_url(self._case.base))
 
     def _read(self, function: str, *values: Any) -> Any:
         """Have the page read, by one of the functions of page/api.js, or by what is under way."""
@@ -119,6 +139,8 @@ class MiniwobPage:
             self._reading = True
             read = self._browser.call(f"miniwobAgent.{function}", *values)
         self._reading = False
+        if read and "fault" in read and read.get("path") is None:
+            raise PageError(f"{self._name}: {read['fault']}")
         if read and read.get("foul"):
             raise ProgramError(f"the program has cheated on {self._name}: {read['foul']}")
         return read
@@ -182,8 +204,10 @@ class MiniwobPage:
         return self._transition(read, planned.error)
 
     def remarks(self) -> Sequence[str]:
-        """Nothing: the pages of the package are as they are."""
-        return ()
+        """Return what the author of the page should know since the last call, once per trial."""
+        new = self._said[self._taken :]
+        self._taken = len(self._said)
+        return new
 
     def live(self, seconds: float) -> tuple[float, bool]:
         """Let time pass for a person who uses the page; its reward, and True if it has judged."""
@@ -337,9 +361,15 @@ class MiniwobPage:
         moves = self._screen != "compact" and self._browser.call("miniwobAgent.ask", "moves")
         return bool(moves)
 
+    def _note_effect(self, read: Any, *, done: bool) -> None:
+        """Remark that a perturbation has changed nothing, where a trial is over."""
+        if done and self._perturbation and not read["applied"]:
+            self._said.append(f"the perturbation {self._perturbation.name} has changed nothing")
+
     def _transition(self, read: Any, error: str | None = None) -> Transition:
         """The page as it was read; keeps the points of its elements."""
         self._goal = read["goal"]
+        self._note_effect(read, done=read["done"])
         points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points = {id_: point for id_, point in points.items() if id_ is not None}
         elements = (

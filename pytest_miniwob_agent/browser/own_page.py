@@ -18,7 +18,7 @@ from pytest_miniwob_agent.browser.process import STORAGE, Browser
 from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.browser.server import own_page_url
 from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction
-from pytest_miniwob_agent.core.app import App, AppTask, AppTrial, domain_of
+from pytest_miniwob_agent.core.app import App, AppTask, AppTrial
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
@@ -32,9 +32,8 @@ POLL = 0.002
 
 def open_page(browser: Browser, case: Case, page: TaskPage) -> MiniwobPage:
     """The page of a case: the package's, or one of your own."""
-    if page.root is None:
-        return MiniwobPage(browser, case)
-    return OwnPage(browser, case, page)
+    made = MiniwobPage(browser, case) if page.root is None else OwnPage(browser, case, page)
+    return made.perturb(page.perturbation)
 
 
 class OwnPage(MiniwobPage):
@@ -49,22 +48,12 @@ class OwnPage(MiniwobPage):
         self._root = page.root
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
-        self._said: list[str] = []
-        self._taken = 0
-        """Remarks of this trial, and the number of them that `remarks` has returned."""
-
-    def remarks(self) -> Sequence[str]:
-        """Return what the author of the pages should know since the last call, once per trial."""
-        new = self._said[self._taken :]
-        self._taken = len(self._said)
-        return new
 
     def _load(self, driver: webdriver.Remote) -> None:
         assert self._browser.server is not None  # as the browser runs
         self._server = self._browser.server
         self._server.root = self._root
         self._server.missed.clear()
-        self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
         self._browser.before_next_page = self._leave
         driver.get(self._url)
         # Nobody goes back to other tasks.
@@ -145,7 +134,6 @@ class AppPage(OwnPage):
         MiniwobPage.__init__(self, browser, case)
         self._task, self._app = task, app
         self._name = task.name
-        self._said, self._taken = [], 0
         self._gate: Gate | None = None
         self._url = ""
         self._step, self._over = 0, 0.0
@@ -162,29 +150,29 @@ class AppPage(OwnPage):
             )
         return observation
 
+    def _scripts(self) -> dict[str, Any]:
+        clock = self._task.clock
+        return {"app": True, "epoch": EPOCH_MS if clock is None else round(clock * 1000)}
+
     def _load(self, driver: webdriver.Remote) -> None:
         browser, task = self._browser, self._task
         self._over = 0.0
-        goal, origins, start = self._app.begin_trial()
+        goal, origin, start = self._app.begin_trial()
         self._goal = goal
-        self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
-        epoch = EPOCH_MS if task.clock is None else round(task.clock * 1000)
-        browser.run_scripts(app=True, epoch=epoch, domain=domain_of(origins))
         browser.resize(task.viewport)
         browser.before_next_page = self._leave
+        clear = "Storage.clearDataForOrigin"
         browser.devtools.call("Network.clearBrowserCookies")
-        for origin in origins:
-            clear = {"origin": origin, "storageTypes": STORAGE}
-            browser.devtools.call("Storage.clearDataForOrigin", **clear)
+        browser.devtools.call(clear, origin=origin, storageTypes=STORAGE)
         self._gate = Gate(
             browser.devtools,
             browser.prepare(),
             self._app,
             lambda: self._step,
-            epoch,
+            self._scripts()["epoch"],
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
-        driver.get(origins[0] + start)
+        driver.get(origin + start)
         self._check()
         if not self._gate.entered:
             said = "; ".join(self._gate.remarks) or "the app has sent no page"
@@ -243,6 +231,7 @@ class AppPage(OwnPage):
             self._over = self._app.judge(trial, driven=self._browser.devtools.handed)
         if not self._over and self._given is None:
             return seen
+        self._note_effect(read, done=True)
         self._browser.call("miniwobAgent.decide", self._over)
         return Transition(Observation(self._goal), self._over, done=True, error=error)
 
@@ -256,4 +245,3 @@ class AppPage(OwnPage):
             self._gate = None
         self._browser.devtools.excused = lambda: False
         self._browser.resize()
-        self._browser.run_scripts()

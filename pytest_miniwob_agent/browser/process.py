@@ -48,7 +48,6 @@ pointer is over it, as in `click-pie`: a click would never land. It is off."""
 FEATURES_OFF = (
     BOUNDARY_EVENTS,
     "BackForwardCache",  # would keep pages in memory to which nobody goes back
-    "OriginAgentClusterDefaultEnable",  # no page could set its domain (page/trial.js)
     "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
     "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
     "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
@@ -67,7 +66,6 @@ SWITCHES = (
     f"--disable-features={','.join(FEATURES_OFF)}",
     "--disable-gpu",
     "--disable-partial-raster",  # a corner of a screenshot would differ by what was drawn before
-    "--disable-site-isolation-trials",  # frames of other sites would be targets of their own
     "--disable-smooth-scrolling",
     "--disable-sync",
     "--font-render-hinting=none",
@@ -92,6 +90,11 @@ def _sized(viewport: tuple[int, int]) -> Command:
     width, height = viewport
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     return "Emulation.setDeviceMetricsOverride", size
+
+
+def _ids(answers: Sequence[Any]) -> list[str]:
+    """Return the ids of the scripts that commands have added."""
+    return [answer["identifier"] for answer in answers if "identifier" in answer]
 
 
 SETTINGS: tuple[Command, ...] = (
@@ -162,6 +165,7 @@ class Browser:
         self.has_fonts = False
         """True where the browser finds the fonts of all text, and no others (`fonts`)."""
         self._scripts = ("", "")  # of ours, for the page's own world and for ours
+        self._perturbing = ""  # the script of a perturbation, in the page's own world
         self._added: list[str] = []  # their names in the browser
         self.viewport = VIEWPORT
         """Width and height of the page, in CSS pixels."""
@@ -190,33 +194,32 @@ class Browser:
             self.has_fonts = devtools.evaluate(HAS_FONTS)
             self._scripts = page_scripts(with_fonts=not self.has_fonts)
             ignore = ("Input.setIgnoreInputEvents", {"ignore": self._headed})
-            *_, first, second, _ = devtools.send(*self.prepare(), ignore)
-            self._added = [first["identifier"], second["identifier"]]
+            self._added = _ids(devtools.send(*self.prepare(), ignore))
         except BaseException:
             self.kill()
             raise
         return self._session
 
     def prepare(self) -> list[Command]:
-        """The commands by which a window is prepared; the last two add our scripts."""
+        """The commands by which a window is prepared."""
         begin = [*EAGER, _sized(self.viewport), *SETTINGS, *MOTION, ("Page.enable", {})]
         return [*begin, *self._adding()]
 
     def _adding(self) -> list[Command]:
         theirs, ours = self._scripts
         add = "Page.addScriptToEvaluateOnNewDocument"
-        return [(add, {"source": theirs}), (add, {"source": ours, "worldName": WORLD})]
+        commands = [(add, {"source": theirs}), (add, {"source": ours, "worldName": WORLD})]
+        return [*commands, *((add, {"source": each}) for each in [self._perturbing] if each)]
 
-    def run_scripts(self, **options: Any) -> None:
+    def run_scripts(self, perturbing: str = "", **options: Any) -> None:
         """Run our scripts first in every document, with the options of `page_scripts`."""
         scripts = page_scripts(with_fonts=not self.has_fonts, **options)
-        if scripts == self._scripts:
+        if (scripts, perturbing) == (self._scripts, self._perturbing):
             return
-        self._scripts = scripts
+        self._scripts, self._perturbing = scripts, perturbing
         remove = "Page.removeScriptToEvaluateOnNewDocument"
         old = [(remove, {"identifier": id_}) for id_ in self._added]
-        *_, first, second = self.devtools.send(*old, *self._adding())
-        self._added = [first["identifier"], second["identifier"]]
+        self._added = _ids(self.devtools.send(*old, *self._adding()))
 
     def resize(self, viewport: tuple[int, int] = VIEWPORT) -> None:
         """Give the page another viewport, in CSS pixels."""

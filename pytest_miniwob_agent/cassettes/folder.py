@@ -8,7 +8,7 @@ calls, see `files` and `traffic`.
 Agents, models and tasks have names of their own in a path, on every file system. A plain name
 (lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes lower-case
 and gets a digest of the original behind a `~`, which no plain name holds: `vendor/x:free` is
-`vendor_x_free~4dc9217baf56`.
+`vendor_x_free~4dc9217baf56`. That of a perturbed task has the perturbation there: `shop~overlay`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def stem(folder: str, case: Case) -> str:
 
 def case_name(case: Case) -> str:
     """Return the task and the sample of a case, as `case_of` returns them of its stem."""
-    return f"{_safe_name(case.task)}/{case.sample}"
+    task = "~".join(map(_safe_name, case.task.split("~")))
+    return f"{task}/{case.sample}"
 
 
 def _safe_name(name: str) -> str:
@@ -71,34 +72,6 @@ def _safe_name(name: str) -> str:
 def model_folder_of(stem: str) -> str:
     """Return the agent and the model of a stem: `reflective/claude`."""
     return "/".join(stem.split("/")[:-2])
-
-
-def group_of(stem: str) -> str:
-    """Return what the stems of items that share answers have in common.
-
-    These are the variants of an agent, of which `reflective-plain-memory` is one of `reflective`,
-    and a perturbed task (`shop~overlay`) and its clean twin. A second sample shares with none.
-    """
-    agent, _, rest = stem.partition("/")
-    model, _, case = rest.partition("/")
-    task, _, sample = case.partition("/")
-    if "-" in sample:
-        return stem
-    return f"{agent.partition('-')[0]}/{model}/{task.partition('~')[0]}/{sample}"
-
-
-def siblings(folder: Path, stem: str) -> list[str]:
-    """Return the other recorded stems of a stem's group, those of its own agent first.
-
-    A recording that is under way counts.
-    """
-    group, own = group_of(stem), stem.partition("/")[0]
-    agent, model, task, sample = group.split("/")
-    files = folder.glob(f"{agent}*/{model}/{task}*/{sample}*.yaml")
-    names = (file.relative_to(folder).as_posix() for file in files)
-    stems = {name.removesuffix(PARTIAL).removesuffix(".yaml") for name in names} - {stem}
-    found = (parts for other in stems if group_of(other) == group and (parts := other.split("/")))
-    return ["/".join(parts) for parts in sorted(found, key=lambda each: (each[0] != own, each))]
 
 
 def other_models(cassettes: Path, stem: str) -> list[str]:

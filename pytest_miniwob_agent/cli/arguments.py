@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_miniwob_agent.tasks.catalogue import SUITES, Catalogue, page_suites
+from pytest_miniwob_agent.tasks.selectors import PERTURBED
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -42,8 +43,8 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="SELECTOR",
         help="task, category, CATEGORY/TASK, glob over them, or suite: "
-        f"{', '.join([*SUITES, *page_suites()])} (default: the tasks of --pages; without that all, "
-        "every task)",
+        f"{', '.join([*SUITES, *page_suites(), *PERTURBED])} (default: "
+        "the tasks of --pages; without that all, every task)",
     )
     add_pages(parser)
 

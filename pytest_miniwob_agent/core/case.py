@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_miniwob_agent.core.errors import UsageError
 
@@ -11,6 +11,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 class Case:
     """One problem: a task of a category, generated from a seed.
 
+    The task of a perturbed problem has the perturbation behind a `~`: `shop~overlay`.
     `repeat` numbers the recorded samples of the same problem from 1. Where a test has several
     agents or models, `setup` is the folder of the case's cassettes: `tools/gpt-5`.
     """
@@ -47,6 +48,21 @@ class Case:
     def item(self) -> str:
         """The id without the repeat, which all samples of a problem share."""
         return f"{self.group}/{self.task}/{self.seed}"
+
+    @property
+    def base(self) -> str:
+        """The task without its perturbation: `shop` of `shop~overlay`."""
+        return self.task.partition("~")[0]
+
+    @property
+    def perturbation(self) -> str:
+        """The name of the task's perturbation, empty if it is clean."""
+        return self.task.partition("~")[2]
+
+    @property
+    def twin(self) -> Case:
+        """The case without its perturbation."""
+        return replace(self, task=self.base)
 
     def __str__(self) -> str:
         return self.id

@@ -23,16 +23,17 @@ from pytest_miniwob_agent.plugin.reading import id_of_test
 from pytest_miniwob_agent.plugin.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.state import STATE, Setup
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, Catalogue, ProblemList, TaskPage
+from pytest_miniwob_agent.tasks.perturbations import Perturbation
 from pytest_miniwob_agent.tasks.selectors import listed_cases, parse_seeds, select_cases
 
 MARKER = (
     "miniwob(*selectors, seeds=..., problems=..., trials=..., steps=..., repeats=..., reward=..., "
-    "pages=..., agents=..., models=...): run the test on every selected MiniWoB++ task (names, "
-    "categories, suites, globs or AppTasks) at every seed, with each agent and model; the test "
-    "asks for the fixture miniwob_episode"
+    "pages=..., perturb=..., agents=..., models=...): run the test on every selected MiniWoB++ "
+    "task (names, categories, suites, globs or AppTasks) at every seed, with each perturbation, "
+    "agent and model; the test asks for the fixture miniwob_episode"
 )
 
-KNOWN = (*BY_MARKER, "problems", "reward", "agents", "models")
+KNOWN = (*BY_MARKER, "problems", "reward", "perturb", "agents", "models")
 """The arguments of the marker, besides its selectors."""
 
 
@@ -144,6 +145,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         for marker in reversed(markers):
             catalogue = Catalogue(_page_folders(marker, settings, metafunc.definition.path))
             marker = _with_apps(marker, catalogue, metafunc.definition.path)
+            marker = _perturbed(marker, catalogue)
             cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
             setups = setups_of(marker, metafunc.config, settings)
             state.selection.setups |= setups
@@ -152,7 +154,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             for (case, limits), (folder, setup) in product(cases, setups.items()):
                 page = catalogue.pages[case.task]
                 known = state.pages.setdefault(page.task, page)
-                if (known.app, known.app or known.file) != (page.app, page.app or page.file):
+                if _identity(known) != _identity(page):
                     raise UsageError(
                         f"{display_path(page.file)} is called {page.task!r}, as "
                         f"{display_path(known.file)} of another test is, and they would share "
@@ -175,6 +177,35 @@ def _with_apps(marker: pytest.Mark, catalogue: Catalogue, test: Path) -> pytest.
             catalogue.add(TaskPage(one.name, one.category, test, app=one))
         names.append(one.name if isinstance(one, AppTask) else one)
     return pytest.Mark(marker.name, tuple(names), marker.kwargs, _ispytest=True)
+
+
+def _perturbed(marker: pytest.Mark, catalogue: Catalogue) -> pytest.Mark:
+    """Return a marker whose selectors name the perturbations of its argument `perturb`."""
+    given = marker.kwargs.get("perturb", ["clean"])
+    kinds: list[str] = []
+    for kind in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(kind, Perturbation):
+            known = catalogue.perturbations.setdefault(kind.name, kind)
+            if known != kind:
+                raise UsageError(f"two perturbations are called {kind.name!r}: rename one of them")
+        elif not (kind and isinstance(kind, str)):
+            raise UsageError(
+                "the miniwob marker's perturb must be names and Perturbations, such as "
+                f'["clean", "overlay"], not {given!r}'
+            )
+        name = kind.name if isinstance(kind, Perturbation) else kind
+        kinds += ["clean", "*"] if name == "all" else [name]
+    if "perturb" in marker.kwargs and {"problems", *PROBLEM_LISTS} & {*marker.args, *marker.kwargs}:
+        raise UsageError("the tasks of a list of problems can't be perturbed: name them instead")
+    names = [
+        name if kind == "clean" else f"{name}~{kind}" for name in marker.args for kind in kinds
+    ]
+    return pytest.Mark(marker.name, tuple(names), marker.kwargs, _ispytest=True)
+
+
+def _identity(page: TaskPage) -> tuple[object, ...]:
+    """Return what two pages of one name must have in common."""
+    return page.app, page.app or page.file, page.perturbation
 
 
 def _page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Path]:

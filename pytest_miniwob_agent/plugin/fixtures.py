@@ -134,7 +134,9 @@ def _open_app(
         start if mode.writes else None,
         anew=mode is Record.ALL,
     )
-    return AppPage(browser, case, task, run.app)
+    kind = run.problem.page.perturbation
+    page = AppPage(browser, case, task, run.app)
+    return page.perturb(kind, kind and task.perturb.get(kind.name))
 
 
 def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
@@ -194,7 +196,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
     """
     setup = _run_of(request).problem.setup
     with _as_error():
-        return setup.make_agent(settings_of(request.config), task=miniwob_case.task)
+        return setup.make_agent(settings_of(request.config), task=miniwob_case.base)
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ import importlib.util
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.text import nearest
+from pytest_miniwob_agent.tasks.perturbations import Perturbation, shipped_kinds, why_unfit
 
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "1-screen-1-step": (
@@ -121,6 +124,7 @@ class TaskPage:
     file: Path
     root: Path | None = None
     app: AppTask | None = None
+    perturbation: Perturbation | None = None
 
 
 class Catalogue:
@@ -136,6 +140,7 @@ class Catalogue:
             for task, category in installed_tasks().items()
         }
         """The page of each task, by the task's name; those of the package first."""
+        self.perturbations = dict(shipped_kinds())
         for folder in dict.fromkeys(folder.resolve() for folder in folders):
             for page in find_pages(folder):
                 self.add(page)
@@ -144,6 +149,28 @@ class Catalogue:
     def own_tasks(self) -> list[str]:
         """The names of the tasks that are not the package's."""
         return [task for task, page in self.pages.items() if page.root or page.app]
+
+    def perturb(self, task: str, pattern: str) -> Iterator[str]:
+        """Add a task's page under a perturbation, or under those of a glob that fit it.
+
+        Yields the names of the perturbed tasks.
+
+        Raises:
+            UsageError: there is no such perturbation, or the one that is named does not fit.
+        """
+        page, known = self.pages[task], self.perturbations
+        names = [name for name in known if fnmatchcase(name, pattern)]
+        if not names:
+            hint = nearest(pattern, list(known)) + f"; there are {', '.join(known)}"
+            raise UsageError(f"no perturbation is called {pattern!r}{hint}")
+        for kind in map(known.__getitem__, names):
+            why = why_unfit(page, kind)
+            if why and kind.name == pattern:
+                raise UsageError(f"{task} can't have the perturbation {pattern!r}: {why}")
+            if not why:
+                name = f"{task}~{kind.name}"
+                self.pages[name] = replace(page, task=name, perturbation=kind)
+                yield name
 
     def add_suite(self, selector: str) -> None:
         """Add the pages of the suite that a selector names, `SUITE` or `SUITE/TASK`.

@@ -19,6 +19,9 @@ from pytest_miniwob_agent.tasks.catalogue import (
     page_suites,
 )
 
+PERTURBED = {"perturbed": ("apps", "apps~*")}
+"""Suites of tasks and of the same ones perturbed, by the selectors that they stand for."""
+
 MOST_SEEDS = 1_000_000
 """The most seeds of one range."""
 
@@ -29,24 +32,28 @@ def select_tasks(
     """Return the pairs of category and task that match a selector.
 
     Selectors are names of suites, tasks and categories, and globs over the latter two or both, as
-    `billing/re*`; of a list of problems the tasks count. The catalogue gets the pages of a suite
-    that is named.
+    `billing/re*`; of a list of problems the tasks count. Behind a `~` stands a perturbation, or a
+    glob of those that fit. The catalogue gets the pages of a suite that is named.
 
     Raises:
         UsageError: a selector matches nothing; the message has the nearest names.
     """
     catalogue = catalogue or Catalogue()
+    selectors = [part for name in selectors for part in PERTURBED.get(name, (name,))]
     for selector in selectors:
-        catalogue.add_suite(selector)
-    known = {task: page.category for task, page in catalogue.pages.items()}
+        catalogue.add_suite(selector.partition("~")[0])
+    known = {
+        task: page.category for task, page in catalogue.pages.items() if page.perturbation is None
+    }
     categories = list(dict.fromkeys([*CATEGORIES, OTHER, *known.values()]))
     listed = {
         name: {task for task, _ in PROBLEM_LISTS[name].read()}
         for name in PROBLEM_LISTS.keys() & set(selectors)
     }
-    names = [*SUITES, *PROBLEM_LISTS, *page_suites()]
+    names = [*SUITES, *PROBLEM_LISTS, *page_suites(), *PERTURBED]
     picked: dict[tuple[str, str], None] = {}
-    for selector in selectors:
+    for whole in selectors:
+        selector, _, kind = whole.partition("~")
         matches = [
             (category, task)
             for task, category in known.items()
@@ -55,14 +62,20 @@ def select_tasks(
             or task in listed.get(selector, ())
         ]
         if not matches:
-            whole = [f"{category}/{task}" for task, category in known.items()]
-            likely = whole if "/" in selector else [*known, *categories, *names]
+            ids = [f"{category}/{task}" for task, category in known.items()]
+            likely = ids if "/" in selector else [*known, *categories, *names]
             raise UsageError(
                 f"no task, category, suite or glob matches {selector!r}"
                 + nearest(selector, list(dict.fromkeys(likely)))
                 + f"; categories are {', '.join(categories)}, suites {', '.join(names)}"
                 + ("" if catalogue.own_tasks else "; miniwob_pages names no pages of your own")
             )
+        if kind:
+            matches = [
+                (category, name)
+                for category, task in matches
+                for name in catalogue.perturb(task, kind)
+            ]
         picked.update(dict.fromkeys(matches))
     return list(picked)
 

@@ -33,6 +33,10 @@ def test_names_are_injective_and_safe_on_every_file_system():
         assert re.fullmatch(r"[a-z0-9_-]{1,60}~[0-9a-f]{12}", found), model
 
 
+def test_the_perturbation_of_a_task_is_in_its_folder():
+    assert stem("a/m", Case("shop~overlay", "c", 3)) == "a/m/shop~overlay/3"
+
+
 def test_a_repeat_and_every_part_is_in_the_stem():
     assert stem("a/m", Case("t", "c", 3, repeat=2)) == "a/m/t/3-2"
     folder = model_folder("pkg:Agent", "v/m")

@@ -12,6 +12,7 @@ replaces functions of the page, or calls its scripts, is in the page's own world
   on your own pages also `motion`, `requests` and `work`, on those of apps also `network` and
   `sockets`
 - a page that is handed over to a program: `witness`
+- a page that is perturbed: `perturb`
 - `served`: the functions that the other world calls
 
 Everything else is in a world of ours, where no script of the page can replace anything:
@@ -47,6 +48,7 @@ from pytest_miniwob_agent.browser.server import (
     folder_of,
     sent_font,
 )
+from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 SETTLE_MS = 2000
 """Milliseconds of the page's clock in which the consequences of an action come to rest. The slowest
@@ -78,14 +80,13 @@ _LAST_NAME = re.compile(r"(\w+)\s*(?=[],}]|$)")
 
 @cache
 def page_scripts(
-    *, with_fonts: bool = True, app: bool = False, epoch: int = EPOCH_MS, domain: str = ""
+    *, with_fonts: bool = True, app: bool = False, epoch: int = EPOCH_MS
 ) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
 
     They call each other by events with secret names. With fonts, every document decodes the first
     and the last one, a tenth of a fresh start, and asks the server of pages for others where it has
-    characters of theirs. With `app` all pages are those of an app, whose clock begins at `epoch`;
-    in frames, those of its `domain` are read.
+    characters of theirs. With `app` all pages are those of an app, whose clock begins at `epoch`.
 
     Raises:
         BrowserError: as for `font_file`.
@@ -93,7 +94,6 @@ def page_scripts(
     constants = {
         "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED, "APP": app, "BINDING": BINDING,
-        "DOMAIN": domain,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip
     families = ", ".join(f'"{family}"' for family in FAMILIES)
@@ -104,6 +104,15 @@ def page_scripts(
         linked(folder / "served.js", {**constants, "FAMILIES": families, "FONTS": fonts}),
         linked(folder / "api.js", {**constants, "BOXED": boxed}),
     )
+
+
+def perturbing_script(kind: Perturbation, data: object) -> str:
+    """The script that perturbs every new document, behind those of `page_scripts`.
+
+    `data` are what the task of an app declares for it.
+    """
+    given = ", ".join(map(json.dumps, (kind.name, data, kind.needs == "declaration")))
+    return f"window.miniwobAgent?.perturb?.({given}, (page) => {{\n{kind.script}\n}});"
 
 
 def worker_script(now: float) -> str:

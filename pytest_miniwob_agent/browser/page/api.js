@@ -58,6 +58,9 @@ const read = () => ({
   ...Main.taken(),
 });
 
+// What a perturbation hears of on each page of the trial (page/perturb.js).
+const EVENTS = ["begin", "shown"];
+
 // Wait until an own page is loaded, and go on with the trial if another page has led to it.
 let complete = false;
 const arrive = async () => {
@@ -76,6 +79,7 @@ const arrive = async () => {
   await loaded();
   await pass(SETTLE); // for scripts of the page that wait until it is loaded
   await Main.goOn();
+  for (const event of EVENTS) Main.perturb(event);
 };
 
 // Remark that letters are boxes that another browser may draw.
@@ -89,8 +93,8 @@ const proofread = () => {
 // A function that reads the page, for Python: on an own page with what its author should know,
 // and with `leaving` where another page is about to come.
 const visited = (reading) => async (...values) => {
-  if (!own) return reading(...values);
   try {
+    if (!own) return await reading(...values);
     await arrive();
     const found = await reading(...values);
     window.miniwobAgent.listenAgain();
@@ -101,14 +105,15 @@ const visited = (reading) => async (...values) => {
     return { ...found, remarks: Main.takeRemarks() };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { fault: error.message, path: location.pathname, remarks: Main.takeRemarks() };
+    return { fault: error.message, path: own ? location.pathname : null, remarks: Main.takeRemarks() };
   }
 };
 
 // Generate the problem and read it. Where everything is read, no time passes before that on a
 // page that moves by itself: some give their reward for what is done from the first moment on.
-const start = async (given, screen, goal = "") => {
+const start = async (given, screen, kind, goal = "") => {
   if (trial.seed !== null) throw new Error("the trial before goes on here");
+  Main.perturbedBy(kind);
   trial.full = screen !== "compact";
   trial.tree = screen === "tree";
   preload();
@@ -122,6 +127,7 @@ const start = async (given, screen, goal = "") => {
     await loaded();
     await pass(200);
   }
+  Main.perturb("begin");
   live.moving = trial.full && restless();
   if (!live.moving) await settled();
   await loaded();
@@ -131,6 +137,7 @@ const start = async (given, screen, goal = "") => {
     throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
       + "the reward is 0 while the task is not decided");
   }
+  Main.perturb("shown");
   return found && { ...found, files: Main.files() };
 };
 

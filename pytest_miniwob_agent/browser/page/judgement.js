@@ -9,6 +9,7 @@ import {
   Fault, declared, handOn, inCore, leaving, own, shownError, takeBack, trial,
 } from "./trial.js";
 import { clock, nextFrame, queued, seedRandom } from "./clock.js";
+import { effect, perturb } from "./perturb.js";
 import { beginAnswers, checkRoutes, tools } from "./requests.js";
 
 const { APP, FINE_FRAME } = Constants;
@@ -69,7 +70,11 @@ const beginDeclared = async () => {
 };
 const setUp = async () => {
   try {
-    await part(setup.name, () => asked("setup"));
+    await part(setup.name, () => {
+      const done = asked("setup");
+      perturb("setUp", trial.seed, tools);
+      return done;
+    });
   } catch (error) {
     setup.error = error;
   }
@@ -139,7 +144,7 @@ export const isOver = () => trial.verdict !== null || (!own && WOB_DONE_GLOBAL);
 export const judged = () => {
   judge();
   const reward = () => trial.verdict ?? WOB_RAW_REWARD_GLOBAL;
-  return { done: isOver(), reward: isOver() ? reward() : 0 };
+  return { done: isOver(), reward: isOver() ? reward() : 0, ...effect() };
 };
 
 // The goal as core.js has it.

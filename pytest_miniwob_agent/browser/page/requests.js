@@ -9,6 +9,7 @@ import {
 import {
   Fault, declared, goesOn, leaving, outer, own, remark, shownError, trial,
 } from "./trial.js";
+import { interrupted, interrupts } from "./perturb.js";
 import { add, clock, end, framed, idle, nextFrame, queued, remove, start, work } from "./clock.js";
 
 const { ANSWERED, ECHO } = Constants;
@@ -100,6 +101,8 @@ export const answerRequest = outer?.answerRequest ?? (async (request) => {
   const { method } = request;
   const headers = Object.fromEntries(request.headers);
   const body = await work(null, sent(request));
+  const instead = interrupts() ? await interrupted({ method, path, body, state }) : null;
+  if (instead) return instead;
   made.push({ method, path, body });
   const route = routed(method, url);
   if (!route) return null;

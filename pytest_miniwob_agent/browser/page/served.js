@@ -15,6 +15,7 @@ import { answerRequest, begun, line, quiet, routed, waits } from "./requests.js"
 import { download, stay, told } from "./network.js";
 import { wires } from "./sockets.js";
 import "./dialogs.js";
+import { check, perturb, play } from "./perturb.js";
 import { begin, goOn, handOver, isOver, judged, settingUp, words } from "./judgement.js";
 import { go, recognize, stirred, taken, traverse, watch } from "./witness.js";
 
@@ -48,8 +49,8 @@ const now = {
     return { value, values, min, max, step };
   },
   routed: (method, url) => Boolean(routed(method, url)),
-  dress, files, inCore, isOver, judged, listenAgain, recognize, remark, restless, settingUp, stirred, taken,
-  takeRemarks, watch, words,
+  dress, files, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, recognize, remark,
+  restless, settingUp, stirred, taken, takeRemarks, watch, words,
 };
 // Have the task answer a form; returns the address to which its answer leads, if any.
 const { fetch } = window;
@@ -101,6 +102,7 @@ Object.defineProperty(window, "miniwobAgent", {
       : null,
     go,
     handOver: goingToWindow,
+    perturb: play,
     stay,
     told,
     watch: (left, state, secret) => secret === KEY && watch(left, state),

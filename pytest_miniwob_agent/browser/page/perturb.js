@@ -1,0 +1,212 @@
+// A perturbation makes the page harder: a script (perturbations/) that gets the object `page`. Random
+// numbers are its own, so that those of the task stay the same, and time is that of the page's clock.
+
+import {
+  Arrays, Documents, Events, JSON, Math, Object, Patterns, Promise, Request, Response, Set, Strings, URL,
+  WeakMap, XMLHttpRequest,
+} from "./saved.js";
+import { Fault, declared, goesOn, own, shownError, trial } from "./trial.js";
+import { add } from "./clock.js";
+import { listen } from "./listeners.js";
+
+const { APP } = Constants;
+const Observer = MutationObserver;
+const Sheet = CSSStyleSheet;
+
+// `random` is the state of its generator, `own` what the script keeps.
+const kept = goesOn("perturbation", { random: null, applied: false, own: {} }, () => kept);
+let [name, data, needed, fault] = ["", null, false, null];
+const hooks = { __proto__: null, setUp: [], begin: [], shown: [], click: [], request: [] };
+
+const failed = (error) => new Fault(error instanceof Fault ? error.message
+  : `the perturbation ${name} threw ${shownError(error)}`);
+
+// Call the functions that the script has given for an event, once.
+export const perturb = (event, ...values) => {
+  if (needed && dataOf() === undefined) {
+    throw new Fault(`it declares nothing for the perturbation ${name}: set window.task.perturb = {${name}: ...}`);
+  }
+  try {
+    while (hooks[event].length) hooks[event].shift()(...values);
+  } catch (error) {
+    throw failed(error);
+  }
+};
+const dataOf = () => data ?? declared()?.perturb?.[name];
+
+// True or false if there is a perturbation: whether it has changed anything in this trial.
+export const effect = () => name ? { applied: kept.applied } : {};
+
+// SplitMix32, from the seed and the name on.
+const random = () => {
+  if (kept.random === null) {
+    kept.random = trial.seed;
+    for (let at = 0; at < name.length; at++) kept.random = Math.imul(kept.random ^ name.charCodeAt(at), 16777619);
+  }
+  kept.random = (kept.random + 0x9e3779b9) | 0;
+  let mixed = Math.imul(kept.random ^ (kept.random >>> 16), 0x21f0aaad);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+  return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+};
+
+const later = (ms, run) => add(run, ms, false, []);
+const wait = (ms) => new Promise((resolve) => { later(ms, resolve); });
+
+// Call a function now, when the trial has begun, and after each change of the document.
+const always = (run) => Arrays.push(hooks.begin, () => {
+  run();
+  const options = { subtree: true, childList: true, characterData: true, attributes: true };
+  new Observer(run).observe(document, options);
+});
+const each = (selector, run) => {
+  const seen = new Set();
+  always(() => Documents.querySelectorAll(document, selector).forEach((element) => {
+    if (!seen.has(element)) run(element);
+    seen.add(element);
+  }));
+};
+
+// Replace texts that show, whole ones: `{}` in a text stands for any part of it, and in the other for
+// the same.
+const SHOWN = ["placeholder", "title", "alt", "aria-label"];
+const pattern = (text) => new RegExp(`^${text.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "(.*)")}$`, "s");
+const translate = (words) => {
+  const pairs = Object.entries(words).map(([from, to]) => [pattern(from), to]);
+  const done = new Set(Object.values(words)); // a text is not translated twice
+  const translated = (text) => {
+    const known = Strings.trim(text);
+    if (!known || done.has(known)) return text;
+    for (const [from, to] of pairs) {
+      const found = Patterns.exec(from, known);
+      if (!found) continue;
+      let at = 0;
+      const said = to.replaceAll("{}", () => found[++at]);
+      done.add(said);
+      kept.applied = true;
+      return text.replace(known, () => said);
+    }
+    return text;
+  };
+  always(() => {
+    const kinds = NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT;
+    const walker = document.createTreeWalker(document.documentElement, kinds);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      if (node instanceof Text) {
+        const said = node.parentElement?.matches("script, style, textarea") ? node.data : translated(node.data);
+        if (said !== node.data) node.data = said;
+        continue;
+      }
+      const element = /** @type {any} */ (node);
+      const shown = element.matches("[type=button], [type=submit], [type=reset]") ? ["value", ...SHOWN] : SHOWN;
+      Arrays.forEach(shown, (attribute) => {
+        const value = element.getAttribute(attribute);
+        if (value && translated(value) !== value) element.setAttribute(attribute, translated(value));
+      });
+    }
+  });
+};
+
+// Hide what matches a selector, until the function that this returns is called.
+const hide = (selector) => {
+  const sheet = new Sheet();
+  sheet.replaceSync(`${selector} { display: none !important; }`);
+  document.adoptedStyleSheets.push(sheet);
+  return () => {
+    document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
+  };
+};
+
+// The events of a press of the mouse; the first one decides about all.
+const PRESS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+let swallows = false;
+const onClick = (run) => {
+  if (!hooks.click.length) PRESS.forEach((type) => listen(type, (event) => {
+    if (!event.isTrusted || trial.seed === null) return;
+    if (type === "pointerdown") swallows = hooks.click.some((hook) => hook(event));
+    if (!swallows) return;
+    Events.preventDefault(event);
+    Events.stopImmediatePropagation(event);
+  }));
+  Arrays.push(hooks.click, run);
+};
+
+// What answers a request in place of the task or the app, if anything does. It may take its time.
+export const interrupts = () => hooks.request.length > 0 && trial.seed !== null;
+export const interrupted = async (request) => {
+  try {
+    return await hooks.request[0](request) ?? null;
+  } catch (error) {
+    trial.fault ??= failed(error).message;
+    return null;
+  }
+};
+const { fetch } = window;
+const { open, send } = XMLHttpRequest.prototype;
+const asked = async (request) => ({ method: request.method, path: new URL(request.url).pathname,
+  body: await request.clone().text() });
+
+// Have an XMLHttpRequest of an app's page get an answer from here.
+const FAKED = ["readyState", "status", "statusText", "response", "responseText", "responseURL"];
+const fake = (xhr, url, { status, statusText }, text) => {
+  const response = xhr.responseType === "json" ? JSON.parse(text) : text;
+  const values = [4, status, statusText, response, text, url];
+  FAKED.forEach((property, at) => Object.defineProperty(xhr, property, { value: values[at], configurable: true }));
+  ["readystatechange", "load", "loadend"].forEach((type) => xhr.dispatchEvent(new ProgressEvent(type)));
+};
+const onRequest = (run) => {
+  Arrays.push(hooks.request, run);
+  if (!APP) return; // those of own pages come from requests.js
+  window.fetch = async (input, init) => {
+    const request = new Request(input instanceof Request ? input.clone() : input, init);
+    return interrupts() && await interrupted(await asked(request)) || fetch(input, init);
+  };
+  const opened = new WeakMap();
+  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
+    opened.set(this, { method, url: new URL(url, location.href).href, sync: rest[0] === false });
+    FAKED.forEach((property) => { delete this[property]; });
+    open.call(this, method, url, ...rest);
+  };
+  XMLHttpRequest.prototype.send = function (body) {
+    const known = opened.get(this);
+    if (!interrupts() || !known || known.sync) return void send.call(this, body);
+    const { method, url } = known;
+    const request = { method, path: new URL(url).pathname, body: typeof body === "string" ? body : null };
+    interrupted(request).then(async (instead) => {
+      if (opened.get(this) !== known || this.readyState !== 1) return; // given up meanwhile
+      if (instead) fake(this, url, instead, await instead.text());
+      else send.call(this, body);
+    });
+  };
+};
+
+// The object `page` of a script.
+const page = {
+  get seed() { return trial.seed; },
+  get data() { return dataOf(); },
+  get kept() { return kept.own; },
+  get root() { return Documents.querySelector(document, "#area") ?? document.body; },
+  random,
+  pick: (list) => list[Math.floor(random() * list.length)],
+  shuffled: (list) => list.map((one) => [random(), one]).sort(([a], [b]) => a - b).map(([, one]) => one),
+  later, wait, each, always, translate, hide, onClick, onRequest, Response,
+  setUp: (run) => void Arrays.push(hooks.setUp, run),
+  begin: (run) => void Arrays.push(hooks.begin, run),
+  shown: (run) => void Arrays.push(hooks.shown, run),
+  applied: () => { kept.applied = true; },
+};
+
+// Run the script of a perturbation; Python adds the call (page/__init__.py).
+export const play = (called, given, needs, script) => {
+  if (name || window !== top || !(own || location.protocol === "http:")) return;
+  [name, data, needed] = [called, given, needs];
+  try {
+    script(page);
+  } catch (error) {
+    fault = failed(error);
+  }
+};
+// Check that it has run.
+export const check = (expected) => {
+  if (fault) throw fault;
+  if (expected !== name) throw new Fault(`the script of the perturbation ${expected} can't be read: it has an error`);
+};

@@ -1,0 +1,211 @@
+"""Perturbations on pages in the browser: what each changes, and what it leaves."""
+
+import pytest
+from own_pages import Pages, click, texts
+
+from pytest_miniwob_agent.browser.own_page import open_page as open_task
+from pytest_miniwob_agent.core.actions import Click, Wait
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import PageError
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
+from pytest_miniwob_agent.tasks.perturbations import Perturbation, shipped_kinds
+
+FORM = """
+    <!DOCTYPE html><style>.row { color: green } #save:not(.off) { font-weight: bold }</style>
+    <main><p class="row" id="first">One</p><p class="row">Two</p><p class="row">Three</p></main>
+    <input id="name" placeholder="Your name"> <button id="save">Save</button>
+    <button type="button" id="load">Load 1</button> <output></output>
+    <script>
+      const show = (text) => { document.querySelector("output").textContent = text; };
+      const ask = async (method, path) => {
+        show("asking");
+        const answer = await fetch(path, { method, body: method === "POST" ? "{}" : null });
+        show(`${answer.status} ${(await answer.json()).said ?? "nothing"}`);
+      };
+      document.getElementById("save").onclick = () => ask("POST", "/save");
+      document.getElementById("load").onclick = () => ask("GET", "/load");
+      window.task = {
+        goal: "Save.",
+        setup: (seed, { state }) => { state.saved = 0; state.drawn = Math.random(); },
+        api: {
+          "POST /save": ({ state }) => ({ said: `saved ${++state.saved}` }),
+          "GET /load": ({ state }) => ({ said: `drawn ${state.drawn}` }),
+        },
+        perturb: {
+          moved: "main",
+          reworded: { Save: "Store", "Your name": "What are you called?", "Load {}": "Get {}" },
+          language: { Save: "Sichern" },
+          twins: () => document.querySelector("main").append(document.createElement("button")),
+          expired: ({ path, state }) => path === "/load" && (state.drawn = "out"),
+        },
+        reward: (seed, { asked, state }) => asked("POST", "/save") ? 1 : 0,
+      };
+    </script>
+"""
+
+
+@pytest.fixture
+def perturbed(tmp_path, browser):
+    """Open a page under a perturbation; returns it and the first screen."""
+    pages = Pages(tmp_path / "pages", browser)
+
+    def show(kind, body=FORM, seed=1, screen="compact"):
+        pages.write(page_html=body)
+        page = pages.open("page", seed).perturb(shipped_kinds().get(kind, kind))
+        return page, page.reset(screen=screen)
+
+    return show
+
+
+@pytest.fixture
+def of_package(browser):
+    """Open a task of the package, by its name with a perturbation."""
+    catalogue = Catalogue()
+
+    def make(name, seed=1):
+        task, _, kind = name.partition("~")
+        assert not kind or list(catalogue.perturb(task, kind)) == [name]
+        return open_task(browser, Case(name, "x", seed), catalogue.pages[name])
+
+    return make
+
+
+def test_an_overlay_takes_clicks_until_it_is_declined(perturbed):
+    page, seen = perturbed("overlay")
+    assert {"One", "Save"} < set(texts(seen))
+    covered = click(page, seen, "Load 1").observation
+    assert "asking" not in texts(covered)
+    *_, decline = covered.elements
+    free = page.step(Click(decline.id)).observation
+    assert decline.text not in texts(free)
+    assert any("drawn" in text for text in texts(click(page, free, "Load 1").observation))
+
+
+def test_what_is_late_is_not_on_the_first_screen(perturbed):
+    page, seen = perturbed("late")
+    assert "One" in texts(seen)
+    assert "Loading…" in texts(seen)
+    assert "Save" not in texts(seen)
+    assert {"Save", "Load 1"} < set(texts(page.step(Wait(4)).observation))
+
+
+def test_moved_elements_are_the_same_set_in_another_order(perturbed):
+    clean, moved = (texts(perturbed(kind)[1]) for kind in (None, "moved"))
+    assert clean != moved
+    assert sorted(clean) == sorted(moved)
+
+
+def test_words_are_replaced_in_texts_and_labels_also_those_that_come_later(perturbed):
+    page, seen = perturbed("reworded")
+    assert {"Store", "Get 1"} < set(texts(seen))
+    assert "What are you called?" in {one.placeholder for one in seen.elements}
+    assert not {"Save", "Load 1"} & set(texts(seen))
+    assert "Sichern" in texts(perturbed("language")[1])
+    body = FORM.replace('show("asking")', 'show("Save")')
+    page, seen = perturbed("reworded", body)
+    page.perturb(Perturbation("x", "page.begin(() => page.translate({'200 {}': 'It said: {}'}));"))
+    assert "It said: saved 1" not in texts(page.reset())
+    found = click(page, page.reset(), "Load 1").observation
+    assert any(text.startswith("It said: drawn") for text in texts(found))
+
+
+def test_renamed_elements_look_and_work_the_same(perturbed):
+    clean, seen = perturbed(None)
+    picture = clean.look().png
+    page, renamed = perturbed("renamed")
+    assert page.look().png == picture
+    assert texts(renamed) == texts(seen)
+    assert {one.dom_id for one in seen.elements} == {"first", "name", "save", "load", ""}
+    names = {one.dom_id for one in renamed.elements}
+    assert len(names) == 5
+    assert not names & {"first", "name", "save", "load"}
+    assert click(page, renamed, "Save").reward == 1
+
+
+def test_a_slow_answer_comes_at_last(perturbed):
+    page, seen = perturbed("slow")
+    assert "asking" in texts(click(page, seen, "Load 1").observation)
+    assert any("drawn" in text for text in texts(page.step(Wait(8)).observation))
+
+
+def test_a_change_that_fails_once_is_made_once(perturbed):
+    page, seen = perturbed("failing")
+    refused = click(page, seen, "Save")
+    assert "503 nothing" in texts(refused.observation)
+    assert refused.reward == 0
+    assert click(page, refused.observation, "Save").reward == 1
+    page, seen = perturbed("failing", FORM.replace("reward: (seed", "reward: () => 0, x: (seed"))
+    again = click(page, click(page, seen, "Save").observation, "Save").observation
+    assert "200 saved 1" in texts(again)
+
+
+def test_what_a_page_declares_is_called(perturbed):
+    page, seen = perturbed("expired")
+    assert "200 drawn out" in texts(click(page, seen, "Load 1").observation)
+    _, seen = perturbed("twins")
+    assert [one.tag for one in seen.elements].count("button") == 3
+
+
+def test_a_zoomed_page_is_larger_and_clicks_land(perturbed):
+    clean, seen = perturbed(None)
+    picture = clean.look().png
+    page, zoomed = perturbed("zoomed")
+    assert texts(zoomed) == texts(seen)
+    assert page.look().png != picture
+    assert all(one.y > other.y for one, other in zip(zoomed.elements, seen.elements, strict=True))
+    assert click(page, zoomed, "Save").reward == 1
+
+
+def test_the_first_click_is_lost(perturbed):
+    page, seen = perturbed("inert")
+    lost = click(page, seen, "Save")
+    assert (lost.reward, texts(lost.observation)) == (0, texts(seen))
+    assert click(page, lost.observation, "Save").reward == 1
+
+
+def test_random_numbers_of_a_perturbation_are_its_own(perturbed):
+    def drawn(kind):
+        page, seen = perturbed(kind)
+        return texts(click(page, seen, "Load 1").observation)[-1]
+
+    draws = Perturbation("draws", "page.begin(() => { page.random(); page.applied(); });")
+    assert drawn(None) == drawn(draws)
+    say = "page.begin(() => document.body.append(page.random(), page.shuffled([1, 2, 3, 4, 5])));"
+    said = [texts(perturbed(Perturbation("say", say), seed=seed)[1])[-1] for seed in (1, 1, 2)]
+    assert said[0] == said[1] != said[2]
+
+
+@pytest.mark.parametrize("task", ["click-button", "click-tab-2", "search-engine"])
+@pytest.mark.parametrize("kind", ["overlay", "late", "renamed", "zoomed", "inert"])
+def test_pages_of_the_package_set_the_same_problem(of_package, task, kind):
+    goal = of_package(task).reset().goal
+    page = of_package(f"{task}~{kind}")
+    assert page.reset().goal == goal
+    assert page.reset(screen="full").goal == goal
+
+
+def test_a_perturbation_that_changes_nothing_is_a_remark(perturbed):
+    body = FORM.replace('asked("POST", "/save")', "clicked").replace(
+        '() => ask("POST", "/save")', "() => { clicked = 1; }"
+    )
+    page, seen = perturbed("failing", body.replace("<script>", "<script>let clicked = 0;"))
+    assert click(page, seen, "Save").reward == 1
+    assert page.remarks() == ["the perturbation failing has changed nothing"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (Perturbation("broken", "page.begin(("), "the script of the perturbation broken can't be"),
+        (Perturbation("bad", "page.begin(() => nothing());"), "bad threw ReferenceError: nothing"),
+        (Perturbation("wild", "nothing();"), "wild threw ReferenceError: nothing is not defined"),
+        (Perturbation("new", "", "declaration"), r"declares nothing for the perturbation new: set"),
+    ],
+)
+def test_a_script_or_page_that_can_not_work_is_an_error(perturbed, browser, kind, message):
+    with pytest.raises(PageError, match=message):
+        perturbed(kind)
+    page = open_task(browser, Case("click-test", "x", 1), Catalogue().pages["click-test"])
+    with pytest.raises(PageError, match=message):
+        page.perturb(kind).reset()
+    assert page.perturb(None).reset().elements
