@@ -94,8 +94,8 @@ APP = """
         subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain("cert.pem", "key.pem")
-        with serving(Handler, context) as url:
-            yield url
+        with serving(Handler, context) as Handler.secure:
+            yield Handler.secure
 """
 """A running app, also by https; its `Handler`, an `AppHandler`, follows.
 

@@ -108,7 +108,7 @@ class LiveApp:
     ) -> None:
         self._task, self._bypass_vcr = task, bypass_vcr
         self._addresses = {
-            _shown_origin(address, "app" if number == 1 else f"app-{number}"): address
+            _shown_origin(address, "app" if number == 1 else f"app-{number}.app"): address
             for number, address in enumerate(addresses, start=1)
         }
         patience = Timeout(connect=PATIENCE, read=None)
@@ -124,7 +124,7 @@ class LiveApp:
         # Pairs of what the app and the page call the same.
         self._names = [
             pair
-            for origin, address in self._addresses.items()
+            for origin, address in reversed(self._addresses.items())  # longer names come first
             if origin != address
             for pair in ((address, origin), (urlsplit(address).netloc, urlsplit(origin).netloc))
         ]

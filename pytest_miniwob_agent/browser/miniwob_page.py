@@ -109,12 +109,10 @@ class MiniwobPage:
                 self._browser.perform(release.steps)
                 self._browser.held.clear()
             self._browser.forget_pages()
-            kind, self._said, self._taken = self._perturbation, list(self.remarks()), 0
-            self._browser.run_scripts(
-                perturbing_script(kind, self._data) if kind else "", **self._scripts()
-            )
+            self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
             self._load(driver)
-            read = self._read("start", self._case.seed, self._screen, kind.name if kind else "")
+            kind = self._perturbation.name if self._perturbation else ""
+            read = self._read("start", self._case.seed, self._screen, kind)
         return self._transition(read).observation
 
     def perturb(self, kind: Perturbation | None, data: Any = None) -> Self:
@@ -122,11 +120,14 @@ class MiniwobPage:
         self._perturbation, self._data = kind, data
         return self
 
-    def _scripts(self) -> dict[str, Any]:
-        """The options of `page_scripts`."""
-        return {}
+    def _run_scripts(self, **options: Any) -> None:
+        """Run our scripts in what is loaded next, with the options of `page_scripts`."""
+        kind = self._perturbation
+        perturbing = perturbing_script(kind, self._data) if kind else ""
+        self._browser.run_scripts(perturbing, **options)
 
     def _load(self, driver: webdriver.Remote) -> None:
+        self._run_scripts()
         driver.get(page_url(self._case.base))
 
     def _read(self, function: str, *values: Any) -> Any:

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.browser.process import STORAGE, Browser
 from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.browser.server import own_page_url
 from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction
-from pytest_miniwob_agent.core.app import App, AppTask, AppTrial
+from pytest_miniwob_agent.core.app import App, AppTask, AppTrial, domain_of
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
@@ -55,6 +55,7 @@ class OwnPage(MiniwobPage):
         self._server.root = self._root
         self._server.missed.clear()
         self._browser.before_next_page = self._leave
+        self._run_scripts()
         driver.get(self._url)
         # Nobody goes back to other tasks.
         self._browser.devtools.call("Page.resetNavigationHistory")
@@ -150,29 +151,28 @@ class AppPage(OwnPage):
             )
         return observation
 
-    def _scripts(self) -> dict[str, Any]:
-        clock = self._task.clock
-        return {"app": True, "epoch": EPOCH_MS if clock is None else round(clock * 1000)}
-
     def _load(self, driver: webdriver.Remote) -> None:
         browser, task = self._browser, self._task
         self._over = 0.0
-        goal, origin, start = self._app.begin_trial()
+        goal, origins, start = self._app.begin_trial()
         self._goal = goal
+        epoch = EPOCH_MS if task.clock is None else round(task.clock * 1000)
+        self._run_scripts(app=True, epoch=epoch, domain=domain_of(origins))
         browser.resize(task.viewport)
         browser.before_next_page = self._leave
-        clear = "Storage.clearDataForOrigin"
         browser.devtools.call("Network.clearBrowserCookies")
-        browser.devtools.call(clear, origin=origin, storageTypes=STORAGE)
+        for origin in origins:
+            clear = {"origin": origin, "storageTypes": STORAGE}
+            browser.devtools.call("Storage.clearDataForOrigin", **clear)
         self._gate = Gate(
             browser.devtools,
             browser.prepare(),
             self._app,
             lambda: self._step,
-            self._scripts()["epoch"],
+            epoch,
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
-        driver.get(origin + start)
+        driver.get(origins[0] + start)
         self._check()
         if not self._gate.entered:
             said = "; ".join(self._gate.remarks) or "the app has sent no page"

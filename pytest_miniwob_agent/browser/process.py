@@ -48,6 +48,7 @@ pointer is over it, as in `click-pie`: a click would never land. It is off."""
 FEATURES_OFF = (
     BOUNDARY_EVENTS,
     "BackForwardCache",  # would keep pages in memory to which nobody goes back
+    "OriginAgentClusterDefaultEnable",  # no page could set its domain (page/trial.js)
     "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
     "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start
     "SpareRendererForSitePerProcess",  # all pages are of one site, which has its renderer
@@ -66,6 +67,7 @@ SWITCHES = (
     f"--disable-features={','.join(FEATURES_OFF)}",
     "--disable-gpu",
     "--disable-partial-raster",  # a corner of a screenshot would differ by what was drawn before
+    "--disable-site-isolation-trials",  # frames of other sites would be targets of their own
     "--disable-smooth-scrolling",
     "--disable-sync",
     "--font-render-hinting=none",

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.cassettes.folder import group_of
 from pytest_miniwob_agent.cassettes.tape import Call, Request, batch_id
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
@@ -90,14 +91,22 @@ def update_pending(
 
     `ran` are the stems of the items that ran, and `requests` what they wait for. Requests of stems
     that are not `used` by what the run collected are removed; None keeps them, for a run of a few
-    items.
+    items. An equal request of several items that share answers (`folder.group_of`) waits once, if
+    possible by the id that it had before.
     """
+    before = read_pending(path)
     waiting = {
         id_: request
-        for id_, request in read_pending(path).items()
+        for id_, request in before.items()
         if stem_of_request(id_) not in ran and (used is None or stem_of_request(id_) in used)
     }
     waiting.update((request["custom_id"], dict(request)) for request in requests)
+    once: dict[str, str] = {}
+    for id_ in sorted(waiting, key=lambda id_: (id_ not in before, id_.split("/"))):
+        stem, _, request_id = id_.partition("#")
+        once.setdefault(f"{group_of(stem)}#{request_id}", id_)
+    kept = set(once.values())
+    waiting = {id_: request for id_, request in waiting.items() if id_ in kept}
     keep_out_of_commits(path.parent)
     write_pending(path, waiting.values())
     return list(waiting)

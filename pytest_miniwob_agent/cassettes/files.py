@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.cassettes.folder import ASIDE, PARTIAL, UNUSED
+from pytest_miniwob_agent.cassettes.folder import ASIDE, PARTIAL, UNUSED, group_of, siblings
 from pytest_miniwob_agent.cassettes.format import (
     dump_cassette,
     load_cassette,
@@ -114,8 +116,8 @@ class ItemFiles:
         self._digest: str | None = None
         self._stored: list[Call] = []
         self._aside: list[Call] = []
-        # The same from every working directory.
-        id_ = hashlib.sha256(str(self.cassette.resolve()).encode()).hexdigest()[:32]
+        self._shares = mode in (Record.NEW_EPISODES, Record.DEFER)
+        id_ = _id_of(self.cassette)
         self._lock = self._acquire(id_, on_wait) if state is not None and mode.writes else None
         self._done = run and run / "recorded" / id_
         done = self._done is not None and self._done.exists()
@@ -124,13 +126,9 @@ class ItemFiles:
 
     def _acquire(self, id_: str, on_wait: Callable[[str], None]) -> BaseFileLock:
         """Return the item's lock, which the operating system releases if this process dies."""
-        from filelock import FileLock, Timeout
+        from filelock import Timeout
 
-        folder = self._state / "locks"
-        keep_out_of_commits(self._state)
-        folder.mkdir(parents=True, exist_ok=True)
-        # One object for the file in all threads of this process, which counts who holds it.
-        lock = FileLock(folder / f"{id_}.lock", thread_local=False, is_singleton=True)
+        lock = self._lock_of(id_)
         try:
             lock.acquire(timeout=_PATIENCE)
         except Timeout:
@@ -146,6 +144,40 @@ class ItemFiles:
                 "model of one fixture, miniwob_llm, in a test"
             )
         return lock
+
+    def _lock_of(self, name: str) -> BaseFileLock:
+        """Return a lock: one object in all threads of this process, which counts who holds it."""
+        from filelock import FileLock
+
+        file = self._state / "locks" / f"{name}.lock"
+        keep_out_of_commits(self._state)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        return FileLock(file, thread_local=False, is_singleton=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let no other process ask for an answer that the item shares, in a block."""
+        if self._lock is None or not self._shares:
+            yield
+        else:
+            with self._lock_of(f"shared/{_id_of(self._folder / group_of(self.stem))}"):
+                yield
+
+    def shared(self, request: Request, earlier: int) -> Call | None:
+        """Return the answer of another item of the group (`folder.group_of`) to a request.
+
+        `earlier` is the number of equal requests of this item before it, for each of which the
+        other one has a call. A recording of `all` asks for everything itself.
+        """
+        for stem in siblings(self._folder, self.stem) if self._shares else ():
+            # In this order, as the cassette is written before the other file is removed.
+            partial = _read(self._folder / f"{stem}{PARTIAL}")
+            calls = [*partial, *without(_read(self._folder / f"{stem}.yaml"), partial)]
+            equal = [call for call in calls if call.key == request.key]
+            if earlier < len(equal):
+                call = equal[earlier]
+                return replace(call, origin=None, written="", answered_in=call.answered_in or stem)
+        return None
 
     def close(self) -> None:
         """Let others record the item."""
@@ -251,6 +283,11 @@ class ItemFiles:
         self.partial.unlink(missing_ok=True)
         if self._done is not None:
             write_atomically(self._done, "")
+
+
+def _id_of(path: Path) -> str:
+    """Return a name for a path that is the same from every working directory."""
+    return hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:32]
 
 
 def _read(path: Path) -> list[Call]:

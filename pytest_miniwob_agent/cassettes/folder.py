@@ -74,6 +74,34 @@ def model_folder_of(stem: str) -> str:
     return "/".join(stem.split("/")[:-2])
 
 
+def group_of(stem: str) -> str:
+    """Return what the stems of items that share answers have in common.
+
+    These are the variants of an agent, of which `reflective-plain-memory` is one of `reflective`,
+    and a perturbed task (`shop~overlay`) and its clean twin. A second sample shares with none.
+    """
+    agent, _, rest = stem.partition("/")
+    model, _, case = rest.partition("/")
+    task, _, sample = case.partition("/")
+    if "-" in sample:
+        return stem
+    return f"{agent.partition('-')[0]}/{model}/{task.partition('~')[0]}/{sample}"
+
+
+def siblings(folder: Path, stem: str) -> list[str]:
+    """Return the other recorded stems of a stem's group, those of its own agent first.
+
+    A recording that is under way counts.
+    """
+    group, own = group_of(stem), stem.partition("/")[0]
+    agent, model, task, sample = group.split("/")
+    files = folder.glob(f"{agent}*/{model}/{task}*/{sample}*.yaml")
+    names = (file.relative_to(folder).as_posix() for file in files)
+    stems = {name.removesuffix(PARTIAL).removesuffix(".yaml") for name in names} - {stem}
+    found = (parts for other in stems if group_of(other) == group and (parts := other.split("/")))
+    return ["/".join(parts) for parts in sorted(found, key=lambda each: (each[0] != own, each))]
+
+
 def other_models(cassettes: Path, stem: str) -> list[str]:
     """Return the folders of the other models that the agent of a stem is recorded with."""
     own = cassettes / model_folder_of(stem)

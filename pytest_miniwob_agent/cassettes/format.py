@@ -2,7 +2,8 @@
 
 It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
 texts as blocks, to be read in a pull request. Beside `request` and `response`, a call says where it
-was made (`core.events.Origin`); this is ignored when matching.
+was made (`core.events.Origin`), and from which other item its answer was taken; this is ignored
+when matching.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ DEEPEST = 200
 
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.M)
 _ORIGIN = {field.name for field in fields(Origin)}
+_BESIDE = {"normalized", "answered_in"}
 
 
 def read_cassette(path: Path) -> list[Call]:
@@ -71,11 +73,12 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
 
 
 def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str, Any]) -> Call:
-    normalized = tuple(origin.pop("normalized", ()))
+    normalized, answered_in = tuple(origin.pop("normalized", ())), origin.pop("answered_in", "")
     return Call(
         Request(request.uri, json.loads(request.body), normalized),
         json.loads(response["body"]["string"]),
         Origin(**origin) if origin else None,
+        answered_in=answered_in,
     )
 
 
@@ -111,6 +114,8 @@ def _dump_call(call: Call) -> str:
     source = to_data(call.origin) if call.origin else {}
     if call.request.normalized:
         source["normalized"] = list(call.request.normalized)
+    if call.answered_in:
+        source["answered_in"] = call.answered_in
     content_type = EVENT_STREAM if isinstance(call.answer, str) else "application/json"
     interaction: dict[str, Any] = {"call": source} if source else {}
     interaction["request"] = {
@@ -173,7 +178,7 @@ def _problem_of(interaction: Any) -> str:
         path, body = request["uri"], request["body"]
         posts = request["method"] == "POST" and isinstance(request["headers"], dict)
         messages, answer = body.get("messages"), interaction["response"]["body"]
-        origin = interaction.get("call", {}).keys() - {"normalized"}
+        origin = interaction.get("call", {}).keys() - _BESIDE
     except (AttributeError, KeyError, TypeError):
         return "lacks its request or its response"
     if not (posts and isinstance(path, str)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -123,8 +123,8 @@ class RecordedApp:
             self._traffic = Traffic(self._app[1].origins)
         self._number, self._left = 0, []
 
-    def begin_trial(self) -> tuple[str, str, str]:
-        """Begin the next trial; its goal, origin, and path of its start."""
+    def begin_trial(self) -> tuple[str, Sequence[str], str]:
+        """Begin the next trial; its goal, origins, and path of its start."""
         self._end_trial()
         self._questions = self._made = 0
         self._requests = []
@@ -149,7 +149,7 @@ class RecordedApp:
                 if (recorded := getattr(self._trial, name)) != now:
                     raise self._drift(f"the {name} is {now!r} now, and was {recorded!r}")
         self._number += 1
-        return self._trial.goal, self._traffic.origins[0], self._trial.start
+        return self._trial.goal, self._traffic.origins, self._trial.start
 
     def allows(self, url: str) -> bool:
         """True for an address of the app, or of another origin that the task names."""

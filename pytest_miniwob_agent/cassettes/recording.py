@@ -182,13 +182,15 @@ class RecordedModel(ChatCalls):
         asked = self._matcher.request_of(request.path, request.body)
         with self._making(origin) as number:
             call = self._play(asked, origin, number)
+            if call is None and self.mode.writes:
+                self._compare(asked, origin)
+                self._check_secrets(asked, origin, request.body if self.mode.live else None)
+                with self.files.alone():
+                    call = self._share(asked, origin, number)
+                    if call is None and self.mode.live:
+                        call = self._record(request, asked, origin, number)
             if call is None:
-                if self.mode.writes:
-                    self._compare(asked, origin)
-                    self._check_secrets(asked, origin, request.body if self.mode.live else None)
-                if not self.mode.live:
-                    raise self._missing_call(asked, origin)
-                call = self._record(request, asked, origin, number)
+                raise self._missing_call(asked, origin)
         # The agent gets now exactly what it will get in replay.
         return response_to(call.request.path, call.body, call.recorded, digest(call.key))
 
@@ -232,6 +234,23 @@ class RecordedModel(ChatCalls):
                 if request.normalized != call.request.normalized:
                     call.request = request
             return call
+
+    def _share(self, request: Request, origin: Origin, number: int) -> Call | None:
+        """Play the answer that a variant of the agent, or a task's clean twin, has to a request."""
+        with self._mutex:
+            call = self.files.shared(request, self._number_of(request))
+            if call is None:
+                return None
+            self.tape.spare.append(call)
+            played = self._play(request, origin, number)
+            self.files.save(
+                self.tape.calls
+            )  # an answer to an equal request may come before the end
+            return played
+
+    def _number_of(self, request: Request) -> int:
+        """Return the number of calls of the tape with an equal request."""
+        return sum(call.key == request.key for call in self.tape.calls)
 
     def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
         """Ask the server and record its answer."""
@@ -325,8 +344,7 @@ class RecordedModel(ChatCalls):
         """Return the error for a call that is not recorded and may not be made."""
         files, calls = self.files, self.tape.calls
         if self.mode is Record.DEFER:
-            earlier = sum(call.key == request.key for call in calls)
-            id_ = batch_id(files.stem, request.key, earlier)
+            id_ = batch_id(files.stem, request.key, self._number_of(request))
             line = {"custom_id": id_, "method": "POST", "url": request.path}
             return Pending({**line, "body": files.pictures.put_in(request.body)})
         path, partial = display_path(files.cassette), ""

@@ -99,12 +99,15 @@ class Call:
         origin: where in its item the call was made; None for a completion of a batch that no run
             has used yet.
         written: its text in a file, so that it is made once; empty if it has to be made anew.
+        answered_in: the stem of the other item that the answer was taken from; empty if the item
+            has asked for it itself.
     """
 
     request: Request
     answer: Any
     origin: Origin | None = None
     written: str = field(default="", repr=False)
+    answered_in: str = ""
 
     @property
     def key(self) -> str:

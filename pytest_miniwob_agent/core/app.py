@@ -121,6 +121,16 @@ def origin_of(url: str) -> str:
     return "/".join(url.split("/")[:3])
 
 
+def domain_of(origins: Sequence[str]) -> str:
+    """Return the domain that the first of an app's origins has in common with others, if any."""
+    own, *others = (urlsplit(one).hostname or "" for one in origins)
+    domains = [own.split(".", number)[-1] for number in range(own.count("."))]
+    shared = (
+        next((one for one in domains if f".{other}".endswith(f".{one}")), "") for other in others
+    )
+    return min(filter(None, shared), key=len, default="")
+
+
 def without_refresh(answer: PageResponse) -> PageResponse:
     """Return a document whose refresh goes by the page's clock (page/network.js)."""
     if "html" not in answer.header("content-type"):
@@ -324,8 +334,11 @@ def _are_replacements(value: Any) -> bool:
 class App(Protocol):
     """The app of an item: live and recorded, or its tape."""
 
-    def begin_trial(self) -> tuple[str, str, str]:
-        """Begin the next trial; its goal, its origin in the browser, and the path of its start."""
+    def begin_trial(self) -> tuple[str, Sequence[str], str]:
+        """Begin the next trial; its goal, its origins in the browser, and the path of its start.
+
+        The app's own origin is the first.
+        """
 
     def allows(self, url: str) -> bool:
         """True for an address that pages may ask for."""

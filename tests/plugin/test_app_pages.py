@@ -1,5 +1,6 @@
 """What pages of running apps do: windows, downloads, several origins, dialogs; programs on them."""
 
+import re
 import textwrap
 
 import pytest
@@ -9,12 +10,13 @@ PAGES = """
     from pages import PAGES
 
     class Handler(AppHandler):
-        other = ""
+        other = secure = ""
 
         def do_GET(self):
             found = PAGES.get(self.path.partition("?")[0], (404, ""))
             status, body = found if isinstance(found, tuple) else (200, found)
             body = body.replace("HOST", self.headers["Host"]).replace("OTHER", Handler.other)
+            body = body.replace("SECURE", Handler.secure)
             self.answer(body, status=status, **{"Location": body} if 300 <= status < 400 else {})
 
         do_POST = do_GET
@@ -34,6 +36,7 @@ TEST = """
     @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
     def test_task(miniwob_episode):
         assert miniwob_episode.solved, miniwob_episode.explain()
+        assert all(text in miniwob_episode.explain() for text in {said})
 """
 
 
@@ -41,13 +44,14 @@ TEST = """
 def play(pytester, chat_server):
     """Record a task on pages by a plan of actions, and replay it."""
 
-    def run(pages, plans, solved, more='app="app"', conftest=""):
+    def run(pages, plans, solved, more='app="app"', conftest="", said=()):
         pytester.makepyfile(pages=f"PAGES = {pages!r}")
         pytester.makeconftest(APP + PAGES)
         if conftest:
             with pytester.path.joinpath("conftest.py").open("a") as file:
                 file.write(conftest)
-        pytester.makepyfile(TEST.replace("{solved}", solved).replace("{more}", more))
+        test = TEST.replace("{solved}", solved).replace("{more}", more)
+        pytester.makepyfile(test.replace("{said}", repr(said)))
         pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
         left = iter(plans)
         asked = []
@@ -132,11 +136,11 @@ def test_a_trial_goes_on_at_another_origin_and_back(play):
          "/login": "<h1>Log in</h1><a href=/back>Bob</a>",
          "/back": "<h1>Back</h1><p id=p></p><script>p.textContent = location.origin</script>"},
         [["click id=1"], ["click id=3"], ['answer "x"']],
-        "trial.answer and trial.url == 'http://app-2.localhost/back'",
+        "trial.answer and trial.url == 'http://app-2.app.localhost/back'",
         'app="app", origins=["other_app"]',
     )  # fmt: skip
     assert 'heading "Log in" id=2' in prompts[1]  # ids go on
-    assert "http://app-2.localhost" in prompts[2]
+    assert "http://app-2.app.localhost" in prompts[2]
 
 
 def test_dialogs_are_answered_as_the_task_says(play):
@@ -235,4 +239,40 @@ def test_a_program_goes_where_it_wants_in_an_app(play):
          "/window": "<button onclick='setTimeout(() => window.close(), 50)'>Close</button>"},
         [], "trial.asked('GET', '/window') and trial.url.endswith('/last') or None",
         conftest=textwrap.dedent(PROGRAM),
+    )  # fmt: skip
+
+
+PAY = """<h1>Pay</h1><label>Card <input id=card></label>
+    <button onclick="pay()">Pay</button> <p id=p>open</p><script>
+    const pay = () => setTimeout(async () => {
+      p.textContent = await (await fetch("/paid")).text() + card.value;
+      parent.postMessage("paid", "*");
+    }, 500);
+    if (parent === top) fetch("/terms");</script>"""
+
+
+def test_a_frame_of_another_origin_is_read_and_clicked_on(play):
+    """By the clock of the page around it."""
+    prompts = play(
+        {"/": """<h1>Shop</h1><iframe src=OTHER/pay width=600 height=300></iframe><p id=q></p>
+            <script>onmessage = ({ data }) => { q.textContent = data; };</script>""",
+         "/pay": PAY, "/paid": "thanks ", "/terms": "none"},
+        [['enter "42" to id=4', "click id=5"], ['answer "x"']],
+        "trial.answer and any(e.text == 'paid' for e in trial.observation.elements)",
+        'app="app", origins=["other_app"]',
+    )  # fmt: skip
+    assert re.search(r'text "thanks 42" id=\d+\n *text "paid"', prompts[1])
+
+
+def test_a_frame_that_can_not_be_read_is_named(play):
+    """One of another scheme has no domain in common; one that the task doesn't allow is refused."""
+    play(
+        {"/": "<h1>Shop</h1><iframe src=SECURE/pay></iframe>"
+              "<iframe src=http://elsewhere.example/ad></iframe>",
+         "/pay": PAY, "/terms": "none"},
+        [['answer "x"']],
+        "trial.answer and trial.asked('GET', '/pay') and trial.asked('GET', '/terms')",
+        'app="app", origins=["secure_app"]',
+        said=("in the element <iframe> is not read, and does not go by the page's clock: https://app",
+              "a request was refused, as it leads out of the app: GET http://elsewhere.example/ad"),
     )  # fmt: skip

@@ -80,13 +80,14 @@ _LAST_NAME = re.compile(r"(\w+)\s*(?=[],}]|$)")
 
 @cache
 def page_scripts(
-    *, with_fonts: bool = True, app: bool = False, epoch: int = EPOCH_MS
+    *, with_fonts: bool = True, app: bool = False, epoch: int = EPOCH_MS, domain: str = ""
 ) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
 
     They call each other by events with secret names. With fonts, every document decodes the first
     and the last one, a tenth of a fresh start, and asks the server of pages for others where it has
-    characters of theirs. With `app` all pages are those of an app, whose clock begins at `epoch`.
+    characters of theirs. With `app` all pages are those of an app, whose clock begins at `epoch`;
+    in frames, those of its `domain` are read.
 
     Raises:
         BrowserError: as for `font_file`.
@@ -94,6 +95,7 @@ def page_scripts(
     constants = {
         "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED, "APP": app, "BINDING": BINDING,
+        "DOMAIN": domain,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip
     families = ", ".join(f'"{family}"' for family in FAMILIES)

@@ -7,7 +7,14 @@ import {
 } from "./saved.js";
 import { listen } from "./listeners.js";
 
-const { APP, BINDING, KEY, OWN_HOST } = Constants;
+const { APP, BINDING, DOMAIN, KEY, OWN_HOST } = Constants;
+
+// Pages of an app's other origins are read in frames, as far as they may have its domain.
+try {
+  if (DOMAIN) document.domain = DOMAIN;
+} catch {
+  // it is another one
+}
 
 // True for a page of your own, or of an app.
 export const own = window === top

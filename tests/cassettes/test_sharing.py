@@ -1,0 +1,143 @@
+"""Answers that variants of an agent share: an equal prompt of a case is asked once."""
+
+import json
+from contextlib import closing
+
+import pytest
+from answers import completion
+from projects import FAKE_PAGE
+
+from pytest_miniwob_agent.cassettes.deferred import read_pending
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.folder import group_of
+from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
+from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.models.client import LiveModel
+
+AGENT = """
+    from pytest_miniwob_agent import Click
+
+    class Agent:
+        '''Asks twice the same as each variant does, and once something of its own.'''
+
+        def __init__(self, agent="mine"):
+            self.name = agent
+
+        def solve(self, env, llm, note):
+            env.reset()
+            for prompt in ("What now?", "What now?", f"And for {self.name}?"):
+                llm.complete(prompt, "plan")
+            env.step(Click(1))
+            env.step(Click(2))
+"""
+
+TEST = """
+    import pytest
+
+    AGENTS = [("agent:Agent", {"agent": name}) for name in ("mine", "mine-plain", "other")]
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1], repeats=2, agents=AGENTS, models=["m"])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+ITEMS = [
+    f"{agent}/m/click-menu-2/{sample}"
+    for agent in ("mine", "mine-plain", "other")
+    for sample in ("1", "1-2")
+]
+
+
+@pytest.fixture
+def variants(pytester):
+    pytester.syspathinsert()
+    pytester.makepyfile(agent=AGENT, test_it=TEST)
+    pytester.makeconftest(FAKE_PAGE)
+    return pytester
+
+
+def check_shared(project):
+    """The first samples of two variants have the same answers, all other items their own."""
+    calls = {stem: read_cassette(project.path / f"cassettes/{stem}.yaml") for stem in ITEMS}
+    said = {stem: [call.completion.text for call in made[:2]] for stem, made in calls.items()}
+    mine, plain = "mine/m/click-menu-2/1", "mine-plain/m/click-menu-2/1"
+    assert said[mine] == said[plain]
+    assert len({text for texts in said.values() for text in texts}) == 2 * (len(ITEMS) - 1)
+    sources = [[call.answered_in for call in calls[stem]] for stem in (mine, plain)]
+    assert [set(pair) for pair in zip(*sources, strict=True)] in (
+        [{"", first}, {"", second}, {""}] for first in (mine, plain) for second in (mine, plain)
+    )
+    project.runpytest().assert_outcomes(passed=6)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_live_recording_asks_once_for_what_variants_share(
+    variants, chat_server, monkeypatch, workers
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    chat_server.reply = lambda prompt: f"answer {len(chat_server.requests)}"
+    live = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}", workers]
+    result = variants.runpytest(*live)
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(["model calls: 2 replayed, 16 recorded"])
+    assert len(chat_server.requests) == 16
+    check_shared(variants)
+    variants.runpytest("--miniwob-record=all", *live[1:]).assert_outcomes(passed=6)
+    assert len(chat_server.requests) == 16 + 18
+
+
+def test_deferred_requests_of_variants_wait_once(variants):
+    args = ["--miniwob-record=defer"]
+    pending, file = variants.path / ".miniwob/pending.jsonl", variants.path / "answers.jsonl"
+    counts, answered = [], 0
+    variants.runpytest(*args, "-k", "mine-plain and not 1-2")
+    [earlier] = read_pending(pending)
+    variants.runpytest(*args)
+    assert earlier in read_pending(pending)
+    while waiting := read_pending(pending):
+        counts.append(len(waiting))
+        lines = []
+        for id_ in waiting:
+            answered += 1
+            body = completion(f"answer {answered}")
+            lines.append({"custom_id": id_, "response": {"status_code": 200, "body": body}})
+        file.write_text("\n".join(map(json.dumps, lines)))
+        result = variants.runpytest(*args, f"--miniwob-answers={file}")
+        result.stdout.fnmatch_lines([f"miniwob answers: {len(waiting)} completions recorded"])
+    assert counts == [5, 5, 6]
+    check_shared(variants)
+
+
+@pytest.mark.parametrize(
+    ("stem", "group"),
+    [
+        ("reflective/m/shop/1", "reflective/m/shop/1"),
+        ("reflective-plain-memory/m/shop/1", "reflective/m/shop/1"),
+        ("reflective/m/shop~overlay/1", "reflective/m/shop/1"),
+        ("reflective/m/shop/1-2", "reflective/m/shop/1-2"),
+        ("reflective-plain-memory/m/shop/1-2", "reflective-plain-memory/m/shop/1-2"),
+    ],
+)
+def test_variants_and_the_clean_twin_of_a_perturbed_task_are_a_group(stem, group):
+    assert group_of(stem) == group
+
+
+def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(tmp_path, chat_server):
+    """Though another variant has been asked the same."""
+    chat_server.reply = lambda prompt: f"answer {len(chat_server.requests)}"
+
+    def ask(stem, record=Record.NEW_EPISODES):
+        def connect(on_unusable):
+            return LiveModel("m", {}, base_url=chat_server.url, on_unusable=on_unusable)
+
+        with closing(Server(connect)) as server:
+            llm = RecordedModel(ItemFiles(tmp_path, stem, record), server, "m", {})
+            text = llm.complete("What now?", "plan").text
+            llm.finish(Limits())
+        return text
+
+    assert ask("a/m/shop/1") == "answer 1"
+    assert ask("a-plain/m/shop/1", Record.ALL) == "answer 2"
+    assert ask("a-plain/m/shop~overlay/1") == "answer 2"
+    assert ask("a/m/shop~overlay/1") == "answer 1"
