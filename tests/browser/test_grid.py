@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from driving import Driving
+from projects import APP, recorded_files
 from selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode
@@ -251,3 +252,56 @@ def test_each_worker_serves_at_the_port_after_the_one_before():
     grid = read_grid("http://127.0.0.1:4444", {}, HostPort("127.0.0.1", 9000))
     assert [grid.for_worker(f"gw{n}").serve.port for n in (0, 1, 31)] == [9000, 9001, 9031]
     assert grid.for_worker("").serve.port == 9000
+
+
+SHOP = """
+    class Handler(AppHandler):
+        def do_GET(self):
+            match self.path:
+                case "/":
+                    link = "<a href=/basket target=_blank>Basket</a>"
+                    self.answer(f"{link}<script src=/app.js></script>")
+                case "/app.js":
+                    self.answer("document.title = 'Shop';" + " " * 5_000_000, "text/javascript")
+                case "/basket":
+                    user = self.headers["Cookie"] or "nobody"
+                    buy = "<form method=post><button>Buy</button></form>"
+                    self.answer(f"<h1>Basket of {user}</h1>{buy}")
+
+        def do_POST(self):
+            self.answer(status=303, Location="/basket", Set_Cookie="user=bob; HttpOnly")
+"""
+
+BUY = """
+    import pytest
+    from pytest_miniwob_agent import AppTask
+
+    TASK = AppTask("buy", app="app", goal="g", reward=lambda app, trial: trial.answer == "bob")
+
+    @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
+    def test_buys(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+def test_an_app_is_recorded_and_replayed_on_a_grid(grid, pytester, chat_server):
+    """With a window that it opens, and a large answer; a browser here replays it, too."""
+    pytester.makeconftest(APP + SHOP)
+    pytester.makepyfile(BUY)
+    pytester.makeini("[pytest]\nminiwob_model = m\n")
+
+    def reply(prompt):
+        if "Basket of user=bob" in prompt:
+            return 'PLAN:\nanswer "bob"'
+        return "PLAN:\nclick id=3" if "Basket of nobody" in prompt else "PLAN:\nclick id=1"
+
+    chat_server.reply = reply
+    remote = f"--miniwob-remote={grid.with_user}"
+    recording = ["--miniwob-record=all", f"--miniwob-base-url={chat_server.url}"]
+    pytester.runpytest(remote, *recording).assert_outcomes(passed=1)
+    before = [path.read_bytes() for path in recorded_files(pytester)]
+    for where in ([remote], []):
+        pytester.runpytest(*where).assert_outcomes(passed=1)
+    assert [path.read_bytes() for path in recorded_files(pytester)] == before
+    assert pytester.path.joinpath("starts").read_text() == "started\n"
+    assert grid.sessions() == []
