@@ -44,7 +44,7 @@ screen:
 
 call 4, reflect, 11 + 3 tokens
     For action index=1, you should click id=2.
-reflection: action 1 is to be click id=2
+reflection: action 1 should be click id=2
   not to be clicked there again: id=3
 
 action 0: click id=1

@@ -339,7 +339,7 @@ class Episode:
                 case Reflected(step=None):
                     lines.append("  reflection: could not be read")
                 case Reflected(step=step, action=action):
-                    lines.append(f"  reflection: {shorten(f'action {step} is to be {action}')}")
+                    lines.append(f"  reflection: {shorten(f'action {step} should be {action}')}")
         return "\n".join(lines)
 
 

@@ -94,7 +94,7 @@ class EpisodePrinter(Observer):
             case Reflected(step=None):
                 yield "reflection: could not be read"
             case Reflected(step=step, action=action, disabled=disabled):
-                yield f"reflection: action {step} is to be {sanitize_line(action)}"
+                yield f"reflection: action {step} should be {sanitize_line(action)}"
                 if disabled:
                     ids = ", ".join(f"id={id_}" for id_ in disabled)
                     yield f"  not to be clicked there again: {ids}"

@@ -56,7 +56,7 @@ def test_an_episode_says_what_happened():
         "item: n-screen-n-step/click-menu-2/1000-2, reflective with m",
         "goal: [2J <b>",
         "trial 1: FAILED, reward -1",
-        "  reflection: action 1 is to be click id=2",
+        "  reflection: action 1 should be click id=2",
         "  reflection: could not be read",
         "trial 2: CORRECT",
         "  0. click id=2  -> reward 1",

@@ -76,7 +76,7 @@ class TestOutcomes:
                 "FAILED in trial 2, best reward -1",
                 "goal: Open the menu and click Save*",
                 "trial 1: FAILED, reward -1",
-                "  reflection: action 1 is to be click id=3",
+                "  reflection: action 1 should be click id=3",
                 "trial 2: FAILED, reward -1",
                 "  0. click id=1",
                 "  1. click id=3  -> reward -1",
