@@ -129,6 +129,14 @@ def test_what_is_linked_speaks_of_what_the_link_says(page):
             )
 
 
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_rows_of_a_table_are_together(page):
+    """A blank line between them, or none around them, would end or swallow the table."""
+    for table in re.findall(r"(?:^ *\|.*\n)+", sections(page)[""], re.M):
+        assert re.match(r".*\n *\|[ :|-]+\|\n", table), table
+    assert not re.search(r"^ *\|.*\n *[^| \n]", sections(page)[""], re.M)
+
+
 def test_the_index_lists_every_page():
     """The site's navigation is made of it."""
     folder = ROOT / "docs"
