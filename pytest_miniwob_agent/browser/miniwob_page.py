@@ -82,6 +82,8 @@ class MiniwobPage:
         """True while what is under way reads the page."""
         self._files: tuple[str, ...] = ()
         """The paths of the task's files."""
+        self.payload = ""
+        """What the task's attack says, empty where there is none; prompts are searched for it."""
         self._name = case.task
         """The page's name in messages."""
         self._perturbation: Perturbation | None = None
@@ -378,5 +380,6 @@ class MiniwobPage:
             for element in read["elements"]
         )
         self._files = tuple(read.get("files", self._files))
+        self.payload = read.get("payload", self.payload)
         seen = Observation(read["goal"], tuple(elements), read["focus"], files=self._files)
         return Transition(seen, float(read["reward"]), read["done"], error)

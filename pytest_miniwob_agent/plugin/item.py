@@ -262,7 +262,7 @@ class ItemRun:
                 if self._recorded.live and not episode.calls:
                     self._item.user_properties.append((REMARK, NO_CALLS))
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
-            result = {"status": status, "episode": episode}
+            result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}
             return episode
         except MiniwobError as error:
             result, self.raised = self._inconclusive(error)
@@ -333,7 +333,6 @@ class ItemRun:
         """Return what makes the item's trace, or does nothing."""
         if self._state.traces is None:
             return Observer()
-
         return Spans(self._state.traces.tracer, agent, model)
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
@@ -355,6 +354,7 @@ class ItemRun:
                 result=Result.of(
                     played,
                     parts.pop("status", Status.ERROR),
+                    parts.pop("payload", ""),
                     test=id_of_test(self._item),
                     params=params,
                     prompts=self._log.prompts,

@@ -138,7 +138,7 @@ const start = async (given, screen, kind, goal = "") => {
       + "the reward is 0 while the task is not decided");
   }
   Main.perturb("shown");
-  return found && { ...found, files: Main.files() };
+  return found && { ...found, files: Main.files(), payload: Main.payload() };
 };
 
 // Calls for the document that Python talks to, which is always the outer one.

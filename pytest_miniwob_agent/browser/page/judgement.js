@@ -100,6 +100,13 @@ export const settingUp = () => {
   return false;
 };
 
+// What an attack on the agent says, for the search of prompts.
+export const payload = () => {
+  const said = declared() ? asked("payload") ?? "" : "";
+  if (typeof said === "string") return said;
+  throw new Fault("task.payload must be a text, or a function of the seed that returns one");
+};
+
 // Begin a trial, whose seed is set.
 export const begin = async () => {
   if (!own) return await beginInCore();

@@ -16,7 +16,7 @@ import { download, stay, told } from "./network.js";
 import { wires } from "./sockets.js";
 import "./dialogs.js";
 import { check, perturb, play } from "./perturb.js";
-import { begin, goOn, handOver, isOver, judged, settingUp, words } from "./judgement.js";
+import { begin, goOn, handOver, isOver, judged, payload, settingUp, words } from "./judgement.js";
 import { go, recognize, stirred, taken, traverse, watch } from "./witness.js";
 
 const { CALL, ANSWER, KEY } = Constants;
@@ -49,8 +49,8 @@ const now = {
     return { value, values, min, max, step };
   },
   routed: (method, url) => Boolean(routed(method, url)),
-  dress, files, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, recognize, remark,
-  restless, settingUp, stirred, taken, takeRemarks, watch, words,
+  dress, files, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, payload, recognize,
+  remark, restless, settingUp, stirred, taken, takeRemarks, watch, words,
 };
 // Have the task answer a form; returns the address to which its answer leads, if any.
 const { fetch } = window;
