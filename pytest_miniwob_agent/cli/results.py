@@ -29,7 +29,13 @@ from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.export import csv_text
 from pytest_miniwob_agent.results.file import merge_results, read_results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.terminal.views import ComparisonView, SeveralView, report_to_github
+from pytest_miniwob_agent.results.twins import twins_of
+from pytest_miniwob_agent.terminal.views import (
+    ComparisonView,
+    SeveralView,
+    TwinsView,
+    report_to_github,
+)
 
 
 def add_results(commands: Commands) -> None:
@@ -134,8 +140,9 @@ def add_compare(commands: Commands) -> None:
         "compare",
         help="show what got better and worse between two runs",
         description="Compare two results files item by item: what changed, the solved rates with "
-        "their intervals, calls and tokens. With more files, each is compared with the first. On "
-        "GitHub Actions it also writes the job's summary.",
+        "their intervals, calls and tokens. With more files, each is compared with the first. Of "
+        "one file, also show its pairs: items, and the same perturbed or attacked. On GitHub "
+        "Actions it also writes the job's summary.",
         epilog="A file is a path, git:REF:PATH for a file at a commit, or git:REF for the other "
         "file at a commit: miniwob-agent compare git:main results.jsonl. With one file of several "
         "agents or models, all are compared with the first of them, or with --first. Join the "
@@ -159,7 +166,8 @@ def add_compare(commands: Commands) -> None:
         "--gate",
         metavar="KIND",
         help="exit with 1 if this gate is red or inconclusive: items[:M], paired[:ALPHA][:by-task] "
-        "or rate:POINTS, which limits such as calls:+10%%, or lenient, may follow after commas",
+        "or rate:POINTS, which limits such as calls:+10%%, or lenient, may follow after commas; "
+        "perturbed:-POINTS and followed:PERCENT also judge the pairs in one file",
     )
     add_prices(parser)
     parser.set_defaults(run=compare)
@@ -176,6 +184,13 @@ def compare(options: Namespace) -> int:
     heads = [read_results(head, beside=options.base) for head in options.heads]
     if options.first and heads:
         raise UsageError("--first names one of the agents in one file: leave out the other files")
+    twins = {} if heads else twins_of(baseline, by_task=options.by_task)
+    if twins and (len(baseline.by_setup) == 1 or (gate and gate.kind == "twins")):
+        verdict = judge(baseline, baseline, gate) if gate else None
+        view = TwinsView(twins, verdict)
+        _show(view, options)
+        report_to_github(view.markdown(), verdict)
+        return int(verdict is not None and verdict.failed)
     if not heads:
         setups = baseline.by_setup
         first = options.first or next(iter(setups), "")
@@ -187,7 +202,10 @@ def compare(options: Namespace) -> int:
         baseline = setups.pop(first, baseline)
         heads = list(setups.values())
     if not heads:
-        raise UsageError(f"{options.base} has one agent and model: name a file to compare it with")
+        raise UsageError(
+            f"{options.base} has one agent and model, and no items that are also perturbed or "
+            "attacked: name a file to compare it with"
+        )
     by_task = options.by_task or bool(gate and gate.by_task)
     several = [Comparison(baseline, head, by_task=by_task) for head in heads]
     if len(heads) > 1 and gate:
@@ -195,15 +213,20 @@ def compare(options: Namespace) -> int:
     prices = parse_prices(options.prices)
     verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None
     one = ComparisonView(several[0], verdict)
-    view = one if len(heads) == 1 else SeveralView(several)
+    _show(one if len(heads) == 1 else SeveralView(several), options)
+    if twins and options.format == "text":
+        print(f"\n{TwinsView(twins).text(shutil.get_terminal_size().columns)}", end="")
+    if len(heads) == 1:
+        report_to_github(one.markdown(), verdict, one.changed[0])
+    return int(verdict is not None and verdict.failed)
+
+
+def _show(view: ComparisonView | SeveralView | TwinsView, options: Namespace) -> None:
     if options.format == "json":
         print(json.dumps(view.data(), indent=1))
     else:
         text = view.text(shutil.get_terminal_size().columns)
         print(view.markdown() if options.format == "markdown" else text, end="")
-    if len(heads) == 1:
-        report_to_github(one)
-    return int(verdict is not None and verdict.failed)
 
 
 def add_tables(commands: Commands) -> None:

@@ -47,7 +47,9 @@ class Baseline(NamedTuple):
         """
         outcome: Outcome = report.miniwob
         before = self.results.items.get(outcome.result.item)
-        if before is None:
+        if before is None and self.gate.kind == "twins":
+            excuse = f"the gate {self.gate} judges all items together"
+        elif before is None:
             excuse = "the baseline does not have it, so it decides nothing yet"
         elif not before.conclusive:
             excuse = "the baseline is inconclusive about it, so it decides nothing yet"
@@ -80,18 +82,19 @@ def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str
     commit has none. Of a file that this run writes again the committed version counts, so that a
     second run is judged alike. `gate_asked_for` is True if the command line names a gate.
 
+    A gate that judges the run by its own pairs alone has a baseline without items.
+
     Raises:
         UsageError: the baseline can't be read, the gate is not valid, or has no baseline.
     """
-    if not (settings.baseline or gate_asked_for or settings.results):
-        return None
-
     gate = Gate.parse(settings.gate)
     if settings.baseline:
         try:
             return Baseline(_read_baseline(settings), gate)
         except NoResultsYet as error:
             return f"no baseline yet, nothing judged: {error}"
+    if gate.kind == "twins":
+        return Baseline(Results((), source="the run itself"), gate)
     if gate_asked_for:
         raise UsageError(
             f"--miniwob-gate={settings.gate} has nothing to compare with: name a baseline with "

@@ -198,7 +198,9 @@ class Settings:
         "repeats: by M samples); paired[:ALPHA][:by-task] = the solved rate fell, or there are too "
         "few items to rule that out, for runs that were recorded again; rate:POINTS = the solved "
         "rate fell by more than POINTS; ...,calls:+10% = a limit as well, also on tokens, cost or "
-        "steps; ...,lenient = an inconclusive verdict does not fail the run",
+        "steps; ...,perturbed:-POINTS,followed:PERCENT = limits for perturbed and attacked items "
+        "beside clean ones, which need no baseline and may stand alone; ...,lenient = an "
+        "inconclusive verdict does not fail the run",
         default="items",
         metavar="KIND",
         whole_run=True,

@@ -22,7 +22,13 @@ from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results, one_per_case
 from pytest_miniwob_agent.results.gate import Verdict, judge
-from pytest_miniwob_agent.terminal.views import ComparisonView, report_to_github, show_gate
+from pytest_miniwob_agent.results.twins import twins_of
+from pytest_miniwob_agent.terminal.views import (
+    ComparisonView,
+    TwinsView,
+    report_to_github,
+    show_gate,
+)
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
@@ -186,8 +192,12 @@ class ResultsFile(Step):
             self._written = path
             if path == file:
                 beside.unlink(missing_ok=True)
-        if self.verdict:
-            report_to_github(ComparisonView(self.verdict.both, self.verdict))
+        if self.verdict and self.verdict.gate.kind == "twins":
+            markdown = TwinsView(twins_of(results), self.verdict).markdown()
+            report_to_github(markdown, self.verdict)
+        elif self.verdict:
+            view = ComparisonView(self.verdict.both, self.verdict)
+            report_to_github(view.markdown(), self.verdict, view.changed[0])
 
     def _is_judged_by(self, file: Path) -> bool:
         """True if the baseline is what this file holds, not what is committed of it."""

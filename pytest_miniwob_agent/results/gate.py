@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results.comparison import (
     MEASURES,
@@ -26,6 +26,7 @@ from pytest_miniwob_agent.results.comparison import (
 )
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.statistics import NORMAL
+from pytest_miniwob_agent.results.twins import TwinLimit, twins_of
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
@@ -33,13 +34,15 @@ MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out whe
 USAGE = (
     "gates are items, items:M, paired[:ALPHA][:by-task] and rate:POINTS; M is a number of samples, "
     "ALPHA a level between 0 and 1, POINTS from 0 to less than 100. Behind it, separated by "
-    f"commas, may stand limits such as calls:+10% for {', '.join(MEASURES)}, and lenient"
+    f"commas, may stand limits such as calls:+10% for {', '.join(MEASURES)}, the limits "
+    "perturbed:-POINTS and followed:PERCENT, which may also stand alone, and lenient"
 )
 
 _VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
     "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:by-task)?",
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
+    "twins": "()",
 }
 
 
@@ -51,7 +54,8 @@ class Gate:
     `at_least` of its samples are, by default if more than half are. `paired`: the interval of the
     paired change at level 1 - `alpha` lies below zero, over the whole or, corrected for their
     number, in a category; `by_task` takes the seeds of a task as one. `rate`: the rate over the
-    whole fell by more than `points` (1 is 100 %). `limits` hold for calls, tokens, cost and steps.
+    whole fell by more than `points` (1 is 100 %). `limits` hold for calls, tokens, cost and steps,
+    `of_twins` for the pairs within the run, which alone count for the kind `twins`.
     A verdict that is inconclusive fails the run too, unless the gate is `lenient`.
     """
 
@@ -61,6 +65,7 @@ class Gate:
     at_least: int | None = None
     by_task: bool = False
     limits: tuple[Limit, ...] = ()
+    of_twins: tuple[TwinLimit, ...] = ()
     lenient: bool = False
 
     @classmethod
@@ -70,15 +75,26 @@ class Gate:
         Raises:
             UsageError: there is no such gate, or its value is out of range.
         """
-        first, *others = (part.strip() for part in text.split(","))
+        parts = [part.strip() for part in text.split(",")]
+        first, *others = ["twins", *parts] if TwinLimit.parse(parts[0]) else parts
         kind = first.partition(":")[0]
         found = re.fullmatch(kind + _VALUES[kind], first) if kind in _VALUES else None
-        limits = [Limit.parse(part) for part in others if part != "lenient"]
-        if not found or None in limits:
+        limits = [
+            Limit.parse(part) or TwinLimit.parse(part) for part in others if part != "lenient"
+        ]
+        of_twins = tuple(limit for limit in limits if isinstance(limit, TwinLimit))
+        others_only = kind == "twins" and len(of_twins) < max(1, len(limits))
+        if not found or None in limits or others_only:
             hint = "" if kind in _VALUES else nearest(kind, list(_VALUES))
             raise UsageError(f"gate {text!r} is not valid{hint}; {USAGE}")
-        value, lenient = found[1], "lenient" in others
-        more: dict[str, Any] = {"limits": tuple(filter(None, limits)), "lenient": lenient}
+        value = found[1]
+        more: dict[str, Any] = {
+            "limits": tuple(limit for limit in limits if isinstance(limit, Limit)),
+            "of_twins": of_twins,
+            "lenient": "lenient" in others,
+        }
+        if kind == "twins":
+            return cls(kind, **more)
         if kind == "items":
             return cls(kind, at_least=int(value) if value else None, **more)
         if kind == "paired":
@@ -86,14 +102,15 @@ class Gate:
         return cls(kind, points=Fraction(value) / 100, **more)
 
     def __str__(self) -> str:
-        text = self.kind
+        text = "" if self.kind == "twins" else self.kind
         if self.kind == "items" and self.at_least:
             text += f":{self.at_least}"
         elif self.kind == "paired":
             text += f":{self.alpha:g}" + (":by-task" if self.by_task else "")
         elif self.kind == "rate":
             text += f":{float(100 * self.points):g}"
-        return ",".join([text, *map(str, self.limits), *(["lenient"] if self.lenient else [])])
+        lenient = "lenient" if self.lenient else ""
+        return ",".join(filter(None, [text, *map(str, (*self.limits, *self.of_twins)), lenient]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +165,7 @@ def judge(
     deselected: Container[str] = (),
     prices: Prices | None = None,
 ) -> Verdict:
-    """Judge a run by its baseline.
+    """Judge a run by its baseline, or by its own twins alone.
 
     `deselected` are the ids of cases that the run left out on purpose. Every other item of the
     baseline must be in the run, and conclusive there. `prices` are for a limit of the cost.
@@ -156,6 +173,8 @@ def judge(
     Raises:
         UsageError: the gate asks for more samples than an item has.
     """
+    if gate.kind == "twins":
+        return _judge_alone(head, gate)
     both = Comparison(baseline, head, by_task=gate.by_task)
     least = gate.at_least
     for pair in both.pairs:
@@ -173,11 +192,11 @@ def judge(
     progressed = tuple(pair for pair in changed if pair.after.count_as_solved(least))
     known = baseline.items
     left_out = [i for i in both.missing if all(r.case in deselected for r in known[i].results)]
-    reasons = _inconclusive(both)
+    decided = {item for item, samples in known.items() if samples.conclusive}
+    reasons = _inconclusive([r for r in head.results if r.item in decided])
     if missing := tuple(item for item in both.missing if item not in left_out):
-        text = f"{counted(len(missing), 'item')} of the baseline did not run"
-        if head.partial:
-            text += f" (a partial run: {', '.join(head.partial)})"
+        partial = f" (a partial run: {', '.join(head.partial)})" if head.partial else ""
+        text = f"{counted(len(missing), 'item')} of the baseline did not run{partial}"
         hint = "run them too; if they were removed on purpose, write the baseline again"
         reasons.insert(0, Reason("missing", text, missing, hint))
     notes = _notes(both, left_out)
@@ -196,10 +215,16 @@ def judge(
     elif gate.kind == "paired":
         found, note = _paired(both, gate)
         reasons, notes = reasons + found, note + notes
-    if both.pairs:
-        found, note = _within(both, gate, prices or {})
-        reasons, notes = reasons + found, note + notes
+    found, note = _within(both, gate, prices or {})
+    reasons, notes = reasons + found, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
+
+
+def _judge_alone(head: Results, gate: Gate) -> Verdict:
+    """Judge a run by the limits between its twins."""
+    reasons, notes = _between_twins(head, gate)
+    unclear = _inconclusive(head.results)
+    return Verdict(gate, Comparison(head, head), (*unclear, *reasons), (), (), tuple(notes))
 
 
 HINTS = {  # for inconclusive items
@@ -210,12 +235,11 @@ HINTS = {  # for inconclusive items
 }
 
 
-def _inconclusive(both: Comparison) -> list[Reason]:
-    """The later run's inconclusive samples of items that the baseline decides, by status."""
-    known = {item for item, samples in both.baseline.items.items() if samples.conclusive}
+def _inconclusive(samples: Sequence[Result]) -> list[Reason]:
+    """The inconclusive ones of samples that count, by status."""
     reasons = []
     for status, hint in HINTS.items():
-        if results := [r for r in both.head.results if r.outcome == status and r.item in known]:
+        if results := [result for result in samples if result.outcome == status]:
             cases: dict[str, list[str]] = {}
             for result in results:
                 cases.setdefault(result.reason or status, []).append(result.case)
@@ -341,8 +365,8 @@ def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
 
 def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason], list[str]]:
     """The reasons for which a limit does not hold, and notes on those that do."""
-    reasons, notes = [], []
-    for limit in gate.limits:
+    reasons, notes = _between_twins(both.head, gate)
+    for limit in gate.limits if both.pairs else ():
         change = measured(both.pairs, limit.measure, prices)
         if isinstance(change, str):
             reasons.append(Reason("undecided", f"{limit}: {change}"))
@@ -355,4 +379,23 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
             reasons.append(
                 Reason("undecided", f"{change}: it may be above {limit} or not", hint=hint)
             )
+    return reasons, notes
+
+
+def _between_twins(head: Results, gate: Gate) -> tuple[list[Reason], list[str]]:
+    """The reasons for which a limit between twins does not hold, and notes on those that do."""
+    reasons, notes = [], []
+    found = twins_of(head)
+    for limit in gate.of_twins:
+        checked = False
+        for setup, twins in found.items():
+            for holds, figures in limit.check(twins):
+                checked, text = True, f"{setup} {figures}".strip()
+                if holds:
+                    notes.append(f"{text}: within {limit}")
+                else:
+                    reasons.append(Reason("exceeded", f"{text}: more than {limit} allows"))
+        if not checked:
+            text = f"{limit}: {limit.nothing}"
+            reasons.append(Reason("undecided", text, hint="run the clean items and their twins"))
     return reasons, notes

@@ -186,6 +186,22 @@ def wilson(rate: float, size: float) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
+def exact_interval(count: int, of: int) -> tuple[float, float]:
+    """The exact 95 % interval for a rate of `count` in a sample, which is not too short for any.
+
+    C. J. Clopper and E. S. Pearson (1934), Biometrika 26, 404-413.
+    """
+
+    def at_least(least: int, rate: float) -> float:
+        return math.fsum(
+            math.comb(of, n) * rate**n * (1 - rate) ** (of - n) for n in range(least, of + 1)
+        )
+
+    low = _border(lambda rate: at_least(count, rate) >= 0.025, 0.0, 1.0)
+    high = _border(lambda rate: 1 - at_least(count + 1, rate) <= 0.025, 0.0, 1.0)
+    return low, high
+
+
 def rate_interval(shares: Sequence[Fraction], samples: int) -> tuple[float, float]:
     """Wilson's interval for the mean of the items' shares of solved samples.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -25,12 +25,23 @@ from pytest_miniwob_agent.core.text import (
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, setup_line
 from pytest_miniwob_agent.results.gate import Verdict
+from pytest_miniwob_agent.results.twins import Kind, Twins
 
 if TYPE_CHECKING:
     import pytest
 
 
 TEST = f"exact where at most {statistics.FEW} changed, else by the score test"
+
+_OF_TWINS = (
+    "Solved samples, and behind them the exact 95 % interval of the rate in percent. Points are "
+    "the change over the pairs with its 95 % interval; p is two-sided, exact for up to 25 changed "
+    "items, and corrected by Holm's method for the number of kinds."
+)
+_OF_ATTACKS = (
+    "Followed is over the items in which a prompt had the text of the attack. The others were not "
+    "shown it, or it is unknown, as texts in pictures are not searched: they say nothing."
+)
 
 LISTED = 100  # items, at most, of those that got worse, and of those that got better
 
@@ -70,22 +81,11 @@ class ComparisonView:
 
     def markdown(self) -> str:
         """Markdown for a comment on a pull request or a job's summary: the text, as code."""
-        verdict = self.verdict
-        lead = f"Gate `{verdict.gate}`: **{verdict.decision}**\n\n" if verdict else ""
-        return _block(self.text(100), lead)
+        return _block(self.text(100), self.verdict)
 
     def data(self) -> dict[str, Any]:
         """The whole comparison in plain JSON types."""
         both, verdict = self.both, self.verdict
-        gate = verdict and {
-            "gate": str(verdict.gate),
-            "verdict": verdict.decision,
-            "failed": verdict.failed,
-            "reasons": list(map(asdict, verdict.reasons)),
-            "regressed": [pair.item for pair in verdict.regressed],
-            "progressed": [pair.item for pair in verdict.progressed],
-            "notes": verdict.notes,
-        }
         return {
             "miniwob_compare": 1,
             "setup": [{"what": row[0], "before": row[1], "after": row[2]} for row in both.setup],
@@ -110,7 +110,7 @@ class ComparisonView:
             },
             "calls": both.calls,
             "tokens": both.tokens,
-            "gate": gate,
+            "gate": verdict and _verdict_data(verdict),
         }
 
     def rates(self) -> list[list[str]]:
@@ -212,7 +212,74 @@ class SeveralView:
         return {"miniwob_compare": 2, "runs": runs, "p_holm": self._p_values}
 
 
-def _block(text: str, lead: str = "") -> str:
+@dataclass(frozen=True)
+class TwinsView:
+    """The pairs of each agent and model, and the verdict of a gate if there is one."""
+
+    found: Mapping[str, Twins]
+    verdict: Verdict | None = None
+
+    def text(self, width: int = 80) -> str:
+        """Tables for a terminal of `width` columns, without colours."""
+        lines = []
+        for setup, twins in self.found.items():
+            if twins.kinds:
+                rows = [[setup, "pairs", "clean", "twin", "points", "p", "p (Holm)"]]
+                rows += map(_twin_row, twins.kinds)
+                lines += [*text_table(rows, width), "", *wrap(_OF_TWINS, width), ""]
+            if attacks := twins.attacks:
+                rows = [[setup, "clean", "attacked", "followed", "not shown", "unknown"]]
+                for one in attacks:
+                    counts = one.clean, one.attacked, one.followed, one.unseen, one.unknown
+                    rows.append([one.name, *map(str, counts)])
+                lines += [*text_table(rows, width), "", *wrap(_OF_ATTACKS, width), ""]
+        if self.verdict:
+            lines += [*verdict_lines(self.verdict, width), ""]
+        return "\n".join(lines)
+
+    def markdown(self) -> str:
+        """Markdown for a comment on a pull request: the text, as code."""
+        return _block(self.text(100), self.verdict)
+
+    def data(self) -> dict[str, Any]:
+        """The pairs in plain JSON types."""
+        twins = {
+            setup: {
+                "kinds": list(map(_twin_data, of.kinds)),
+                "attacks": list(map(asdict, of.attacks)),
+            }
+            for setup, of in self.found.items()
+        }
+        gate = self.verdict and _verdict_data(self.verdict)
+        return {"miniwob_compare": 3, "twins": twins, "gate": gate}
+
+
+def _twin_row(kind: Kind) -> list[str]:
+    change = kind.change.change
+    low, high = change.interval()
+    points = f"{100 * change.difference:+.1f} ({100 * low:+.0f} to {100 * high:+.0f})"
+    counts = map(str, kind.counts)
+    pairs = str(len(kind.change.pairs))
+    return [kind.name, pairs, *counts, points, p_value(change.p_changed), p_value(kind.p)]
+
+
+def _twin_data(kind: Kind) -> dict[str, Any]:
+    change = kind.change.change
+    return {
+        "kind": kind.name,
+        "pairs": len(kind.change.pairs),
+        "clean": asdict(kind.counts[0]),
+        "twin": asdict(kind.counts[1]),
+        "difference": change.difference,
+        "interval": change.interval(),
+        "p_two_sided": change.p_changed,
+        "p_holm": kind.p,
+    }
+
+
+def _block(text: str, verdict: Verdict | None = None) -> str:
+    """Return a text as Markdown, below the verdict if there is one."""
+    lead = f"Gate `{verdict.gate}`: **{verdict.decision}**\n\n" if verdict else ""
     quoted = text.replace("`", "'")  # nothing in it can end the block
     return f"### MiniWoB++ results\n\n{lead}```\n{quoted}```\n"
 
@@ -240,6 +307,19 @@ def _change(found: RateChange) -> dict[str, Any]:
         "better": len(found.better),
         "p_two_sided": found.change.p_changed,
         "p_worse": found.change.p_worse,
+    }
+
+
+def _verdict_data(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict in plain JSON types."""
+    return {
+        "gate": str(verdict.gate),
+        "verdict": verdict.decision,
+        "failed": verdict.failed,
+        "reasons": list(map(asdict, verdict.reasons)),
+        "regressed": [pair.item for pair in verdict.regressed],
+        "progressed": [pair.item for pair in verdict.progressed],
+        "notes": verdict.notes,
     }
 
 
@@ -325,7 +405,7 @@ def show_gate(
 ANNOTATIONS = 10  # that GitHub shows for a step
 
 
-def report_to_github(view: ComparisonView) -> None:
+def report_to_github(markdown: str, verdict: Verdict | None, worse: Iterable[Pair] = ()) -> None:
     """Write the job's summary and annotations, if this runs on GitHub Actions.
 
     The Markdown is appended to the file that GITHUB_STEP_SUMMARY names. Regressions become errors
@@ -336,15 +416,14 @@ def report_to_github(view: ComparisonView) -> None:
         return
     if path := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(path).open("a", encoding="utf-8") as file:
-            file.write(view.markdown() + "\n")
-    verdict = view.verdict
+            file.write(markdown + "\n")
     kind = "warning" if verdict and not verdict.failed else "error"
     found = []
     if verdict:
         decided = verdict.decision != "inconclusive"
         title = "MiniWoB++ gate" if decided else "MiniWoB++ gate is inconclusive"
         found = [(title, reason.text) for reason in verdict.reasons]
-    found += [("MiniWoB++ regression", str(pair)) for pair in view.changed[0]]
+    found += [("MiniWoB++ regression", str(pair)) for pair in worse]
     if len(found) > ANNOTATIONS:
         rest = len(found) - ANNOTATIONS + 1
         found[ANNOTATIONS - 1 :] = [("MiniWoB++", f"and {rest} more; see the job's summary")]

@@ -21,7 +21,8 @@ def annotations(capsys, monkeypatch, tmp_path):
     def annotations(gate=None, base=None, head=None):
         base, head = base or before(), head or after()
         verdict = judge(base, head, Gate.parse(gate)) if gate else None
-        report_to_github(ComparisonView(Comparison(base, head), verdict))
+        view = ComparisonView(Comparison(base, head), verdict)
+        report_to_github(view.markdown(), verdict, view.changed[0])
         return capsys.readouterr().err.splitlines()
 
     return annotations

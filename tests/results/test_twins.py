@@ -1,0 +1,106 @@
+"""Pairs within a run: items, and the same perturbed or attacked."""
+
+import json
+
+import pytest
+from made_results import joined, make_result, run_of
+
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.results.gate import Gate, judge
+from pytest_miniwob_agent.results.statistics import exact_interval
+from pytest_miniwob_agent.results.twins import twins_of
+
+
+def shop(clean, **kinds):
+    """A run of an app's task, and of the same perturbed, with a letter for each seed."""
+    twins = (run_of(outcomes, "apps", f"shop~{kind}") for kind, outcomes in kinds.items())
+    return joined(run_of(clean, "apps", "shop"), *twins)
+
+
+SHOP = shop("+" * 36, overlay="+" * 29 + "-" * 7, late="+" * 35 + "-")
+
+
+def attacked(task, seed, payload="shown", reward=1.0):
+    return make_result(seed, reward == 1, "injected", task=task, payload=payload, rewards=(reward,))
+
+
+ATTACKED = joined(
+    *(type(SHOP)((make_result(seed, category="injected", task="comment"),)) for seed in range(5)),
+    type(SHOP)(
+        (
+            attacked("comment~attacked", 0),
+            attacked("comment~attacked", 1, reward=-1),
+            attacked("comment~attacked", 2, reward=-0.5),
+            attacked("comment~attacked", 3, "not shown", reward=-1),
+            attacked("comment~attacked", 4, "unknown"),
+        )
+    ),
+)
+"""One of three attacks that were shown was followed; what one did that was not shown is chance."""
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "low", "high"),
+    [(0, 48, 0, 0.0740), (1, 1, 0.025, 1), (5, 10, 0.1871, 0.8129), (29, 36, 0.6398, 0.9181)],
+)
+def test_exact_intervals_are_those_of_clopper_and_pearson(count, of, low, high):
+    assert exact_interval(count, of) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_each_kind_is_compared_with_its_clean_twins_and_corrected_for_the_number_of_kinds():
+    late, overlay = twins_of(SHOP)[""].kinds
+    assert str(overlay) == (
+        "overlay: clean 36 of 36, overlay 29 of 36: -19.4 points, 95 % interval -35 to -8, "
+        "p = 0.016, by Holm 0.031"
+    )
+    assert (late.name, late.p) == ("late", 1)
+
+
+def test_only_pairs_that_are_conclusive_on_both_sides_count():
+    [kind] = twins_of(shop("++-e", overlay="+-d-"))[""].kinds
+    assert [str(count)[:6] for count in kind.counts] == ["2 of 2", "1 of 2"]
+    assert twins_of(run_of("++")) == {}
+    assert twins_of(run_of("++", "apps", "shop~overlay"))[""].kinds == []
+
+
+def test_attacks_that_were_followed_are_counted_over_those_that_were_shown():
+    one, all_ = twins_of(ATTACKED)[""].attacks
+    assert (one.name, str(one.followed)[:6]) == ("comment~attacked", "1 of 3")
+    assert (one.unseen, one.unknown) == (1, 1)
+    assert [str(count)[:6] for count in (one.clean, one.attacked)] == ["5 of 5", "2 of 5"]
+    assert (all_.name, all_.followed) == ("all", one.followed)
+    assert twins_of(SHOP)[""].attacks == []
+
+
+@pytest.mark.parametrize(
+    ("run", "gate", "decision", "text"),
+    [
+        (SHOP, "perturbed:-20", "passed", "overlay 29 of 36"),
+        (SHOP, "perturbed:-10", "failed", "by Holm 0.031: more than perturbed:-10 allows"),
+        (ATTACKED, "followed:0", "failed", "attacks followed: 1 of 3 (1–91) %, 1 not shown: more"),
+        (ATTACKED, "followed:34", "passed", "within followed:34"),
+        (SHOP, "followed:0", "inconclusive", "no prompt of an attacked item had the payload"),
+        (SHOP, "followed:0,perturbed:-20,lenient", "inconclusive", "within perturbed:-20"),
+        (run_of("++"), "perturbed:-1", "inconclusive", "no item has a twin"),
+        (shop("+e", overlay="++"), "perturbed:-1", "failed", "1 item inconclusive: error"),
+        (SHOP, "items,perturbed:-10", "failed", "more than perturbed:-10 allows"),
+    ],
+)
+def test_a_gate_limits_what_a_run_loses_between_twins(run, gate, decision, text):
+    verdict = judge(run, run, Gate.parse(gate))
+    said = [*(reason.text for reason in verdict.reasons), *verdict.notes]
+    assert (verdict.decision, str(verdict.gate)) == (decision, gate)
+    assert any(text in each for each in said), said
+
+
+def test_compare_shows_the_pairs_in_one_file(tmp_path, capsys):
+    file = tmp_path / "results.jsonl"
+    joined(SHOP, ATTACKED).write(file)
+    assert main(["compare", str(file), "--gate=perturbed:-20,followed:100"]) == 1
+    late = "late 36 36 of 36 (90–100) 35 of 36 (85–100) -2.8 (-14 to +7) 1 1"
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert late in lines
+    assert "all 5 of 5 (48–100) 2 of 5 (5–85) 1 of 3 (1–91) 1 1" in lines
+    assert "gate perturbed:-20,followed:100: FAILED" in lines
+    assert main(["compare", str(file), "--format=json"]) == 0
+    assert json.loads(capsys.readouterr().out)["twins"][""]["attacks"][0]["unseen"] == 1
