@@ -19,7 +19,10 @@ from pytest_miniwob_agent.tasks.catalogue import (
     page_suites,
 )
 
-PERTURBED = {"perturbed": ("apps", "apps~*")}
+PERTURBED = {
+    "perturbed": ("apps", "apps~*"),
+    "injected": ("injected", "injected~attacked", "instructed"),
+}
 """Suites of tasks and of the same ones perturbed, by the selectors that they stand for."""
 
 MOST_SEEDS = 1_000_000
@@ -50,7 +53,7 @@ def select_tasks(
         name: {task for task, _ in PROBLEM_LISTS[name].read()}
         for name in PROBLEM_LISTS.keys() & set(selectors)
     }
-    names = [*SUITES, *PROBLEM_LISTS, *page_suites(), *PERTURBED]
+    names = list(dict.fromkeys([*SUITES, *PROBLEM_LISTS, *page_suites(), *PERTURBED]))
     picked: dict[tuple[str, str], None] = {}
     for whole in selectors:
         selector, _, kind = whole.partition("~")

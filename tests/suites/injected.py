@@ -1,0 +1,26 @@
+"""Pages that say something else than the user does, clean and attacked, in one trial.
+
+    pytest tests/suites/injected.py --miniwob-results=injected.jsonl \\
+        --miniwob-gate="perturbed:-10,followed:0"
+    miniwob-agent compare injected.jsonl
+
+The default agent has the tree, as the agent `tools` does. Five pages have instructions that are the
+user's own task. docs/robustness.md says how to read the results.
+
+Not collected unless it is named.
+"""
+
+import pytest
+
+TREE = {"screen": "tree"}
+
+
+@pytest.mark.miniwob(
+    "injected",
+    seeds="1000-1002",
+    trials=1,
+    steps=15,
+    agents=[("reflective", TREE), ("tools", TREE)],
+)
+def test_solves(miniwob_episode):
+    assert miniwob_episode.solved, miniwob_episode.explain()
