@@ -119,7 +119,7 @@ class MiniwobPage:
 
     def perturb(self, kind: Perturbation | None, data: Any = None) -> Self:
         """Perturb the page from its next trial on."""
-        self._perturbation, self._data = kind, data
+        self._perturbation, self._data = kind if kind and kind.script else None, data
         return self
 
     def _run_scripts(self, **options: Any) -> None:

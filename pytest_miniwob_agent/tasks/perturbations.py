@@ -20,7 +20,8 @@ class Perturbation:
 
     Args:
         name: what ids and folders of cassettes have behind a `~`.
-        script: JavaScript that runs before the scripts of each page, with the object `page`.
+        script: JavaScript that runs before the scripts of each page, with the object `page`; empty
+            for a change elsewhere, such as of the model.
         needs: `declaration` if a page must declare something for it (`task.perturb`,
             `AppTask.perturb`), `requests` if it changes the requests of pages.
 
@@ -29,14 +30,14 @@ class Perturbation:
     """
 
     name: str
-    script: str
+    script: str = ""
     needs: Literal["", "declaration", "requests"] = ""
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", self.name) or self.name in ("all", "clean"):
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name) or self.name in ("all", "clean"):
             raise UsageError(
                 f"a perturbation can't be called {self.name!r}: use small letters of ASCII, digits "
-                "and `-`, and neither all nor clean"
+                "and `-`, begin with a letter, and take neither all nor clean"
             )
 
 

@@ -2,10 +2,12 @@
 
 - `fakes`: a page without a browser, a model without a server; replies, tool calls, programs and
   pages that no agent may fail on.
+- `faulty`: a model of which one answer is damaged.
 - `contract`: the tests that every agent must pass, their page, and the rules of an episode.
 """
 
 from pytest_miniwob_agent.testing.contract import agent_contract
 from pytest_miniwob_agent.testing.fakes import FakePage, ScriptedLLM, VisibleFakePage
+from pytest_miniwob_agent.testing.faulty import FAULTS, FaultyLLM
 
-__all__ = ["FakePage", "ScriptedLLM", "VisibleFakePage", "agent_contract"]
+__all__ = ["FAULTS", "FakePage", "FaultyLLM", "ScriptedLLM", "VisibleFakePage", "agent_contract"]

@@ -244,7 +244,12 @@ class ScriptedLLM(ChatCalls):
         reply = self._reply(prompt, origin.purpose) if self._reply else next(self._replies, None)
         assert reply is not None, f"the script has no reply to this {origin.purpose}:\n{prompt}"
         completion = Completion(reply) if isinstance(reply, str) else reply
-        answer = api.served(api.answer(completion), f"scripted{len(self.prompts)}")
+        return self.say(request, completion)
+
+    def say(self, request: ModelRequest, completion: Completion) -> ModelResponse:
+        """Return an answer in the form of a request's API."""
+        api = api_of(request.path)
+        answer = api.served(api.answer(completion), f"scripted{len(self.requests)}")
         stream = api.streams(request.path, request.body)
         text = api.stream(answer) if stream else json.dumps(answer, ensure_ascii=False)
         body = well_formed(text).encode()  # a server can't send half of a surrogate pair

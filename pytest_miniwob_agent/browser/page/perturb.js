@@ -34,7 +34,7 @@ export const perturb = (event, ...values) => {
 };
 const dataOf = () => data ?? declared()?.perturb?.[name];
 
-// True or false if there is a perturbation: whether it has changed anything in this trial.
+// Whether the perturbation has changed anything in this trial.
 export const effect = () => name ? { applied: kept.applied } : {};
 
 // SplitMix32, from the seed and the name on.
