@@ -4,13 +4,14 @@ A trial plans all actions that the present screen allows in one call, takes them
 the next screen until nothing is left to do (4.3). After a failed trial the model names the earliest
 wrong action and suggests a better one, which the next trial has to take (5, algorithm 1).
 
-`dialogue` is what the model is shown and asked, with the three planners, how its replies are read,
-and what is kept between trials.
+`dialogue` is what the model is shown and asked, with the three planners, how plans are read, and
+what is kept between trials.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pytest_miniwob_agent.agents.prompts import Prompts
@@ -22,7 +23,6 @@ from pytest_miniwob_agent.agents.reflective.dialogue import (
     Screen,
     Trial,
     parse_id,
-    parse_suggestion,
     style_for,
 )
 from pytest_miniwob_agent.agents.registry import check_choice, check_flag, variant_name
@@ -30,7 +30,14 @@ from pytest_miniwob_agent.core.actions import Action, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Observation
-from pytest_miniwob_agent.core.parsing import Command, Unreadable, quote
+from pytest_miniwob_agent.core.parsing import (
+    ANY_VERB,
+    VERB,
+    Command,
+    Unreadable,
+    parse_action,
+    quote,
+)
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 
 
@@ -218,3 +225,74 @@ class _Solver:
             raise Unreadable(f"no element for {command.line!r}: {quote(reply)}")
         trial.invalid = ""
         return command.on(element)
+
+
+_INDEX = re.compile(r"action\W{0,9}index\W{0,9}(\d++)\W", re.I)
+_QUOTED = re.compile(r'"[^"\n]*"|(?<!\w)\'[^\'\n]*\'(?!\w)|\u201c[^\u201d\n]*\u201d')
+_STORED = re.compile("\ue000(\\d+)\ue001")
+_WARNED_OF = re.compile(
+    r"(?:\b(?:instead of|rather than|avoid(?:ing)?|not|never|without)|n['\u2019]t)\b[^,;.:\n]*",
+    re.I,
+)
+_NEXT = re.compile(r"[;\n]|,?\s(?:and\s)?(?:then|afterwards|after that)\b|\.\s", re.I)
+
+MAX_SENTENCE = 2_500
+"""Characters of a suggestion that are read: more than the longest text that can be typed."""
+
+MAX_WORDS = 40
+"""Words that are tried as an action."""
+
+
+def parse_suggestion(reply: str, all_actions: bool, screens: int) -> tuple[int, Command]:
+    """Read step and action of `For action index=A, you should B.`.
+
+    Of several suggestions the last is meant, of several actions in one the first. Actions that a
+    sentence warns of are skipped: those after words such as `instead of` and `not`.
+
+    Raises:
+        Unreadable: no action is suggested, or one for a step beyond the number of screens.
+    """
+    verb = ANY_VERB if all_actions else VERB
+    _, *pieces = _INDEX.split(reply)
+    parts = list(zip(pieces[::2], pieces[1::2], strict=True))  # a number and what follows it
+    advice = [part for part in parts if re.search(r"\bshould\b", part[1], re.I)]
+    for number, sentence in reversed(advice or parts):
+        for actions in _clauses(sentence[:MAX_SENTENCE], verb):
+            commands = list(filter(None, (_parse_start(text, all_actions) for text in actions)))
+            if not commands:
+                continue
+            if (step := int(number[:100])) >= screens:
+                raise Unreadable(f"there is no screen for an action {step} among those above")
+            whole = (command for command in commands if command.action is not None)
+            return step, next(whole, commands[0])  # preferably one that names its element
+    raise Unreadable(f"no suggestion in the reply: {quote(reply)}")
+
+
+def _clauses(sentence: str, verb: re.Pattern[str]) -> Iterator[list[str]]:
+    """Yield for each clause its texts from the verb of an action to the end of the clause.
+
+    Texts in quotes are put aside meanwhile: what is typed may contain `then` or `not`.
+    """
+    stored = _QUOTED.findall(sentence)
+    numbers = iter(range(len(stored)))
+    plain = _QUOTED.sub(
+        lambda _: f"\ue000{next(numbers)}\ue001", re.sub("[\ue000\ue001]", "\ufffd", sentence)
+    )
+    plain = _WARNED_OF.sub(" ", plain)
+    for clause in _NEXT.split(plain):
+        yield [
+            _STORED.sub(lambda match: stored[int(match[1])], clause[found.start() :])
+            for found in verb.finditer(clause)
+        ]
+
+
+def _parse_start(text: str, all_actions: bool) -> Command | None:
+    """Parse the longest beginning of a text that is an action: reasons may stand behind it."""
+    words = text.split(" ")[:MAX_WORDS]
+    for end in range(len(words), 0, -1):
+        try:
+            command = parse_action(" ".join(words[:end]), all_actions)
+        except Unreadable:
+            continue
+        return command if command.action is not None or end > 1 else None  # not a bare `click`
+    return None

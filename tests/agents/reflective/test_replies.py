@@ -2,7 +2,8 @@
 
 import pytest
 
-from pytest_miniwob_agent.agents.reflective.dialogue import parse_id, parse_plan, parse_suggestion
+from pytest_miniwob_agent.agents.reflective import parse_suggestion
+from pytest_miniwob_agent.agents.reflective.dialogue import parse_id, parse_plan
 from pytest_miniwob_agent.core.actions import Click, Copy, Paste, Press, Select
 from pytest_miniwob_agent.core.parsing import Unreadable
 
