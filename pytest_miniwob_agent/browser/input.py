@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import pairwise
 from typing import Any
@@ -58,6 +58,8 @@ SIGNS = {
 EDITING = {"a": "SelectAll", "c": "Copy", "v": "Paste", "x": "Cut", "y": "Redo", "z": "Undo"}
 EDITING |= {"A": "SelectAll", "Z": "Redo"}
 """What an editor does for a key with CTRL."""
+
+_NUMBER = re.compile(r"[-+]?\d{1,9}(\.\d{1,9})?")
 
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 """Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
@@ -203,6 +205,8 @@ class NativeInput:
         self._held = browser.held
         self._slow = slow
         self._files = files
+        self._stood: float | None = None
+        """The number of a spinner before another one is typed."""
         try:
             self._add()
         except _Impossible as reason:
@@ -270,7 +274,11 @@ class NativeInput:
                 for letter in _UNTYPABLE.findall(text):
                     raise _Impossible(f"no key types the character U+{ord(letter):04X}")
                 if isinstance(self.action, actions.Enter):
-                    self._click(self.action.element)
+                    element = self.action.element
+                    self.gesture.move(self._ask("caret", element, self._point(element)))
+                    self.gesture.click()
+                    if _NUMBER.fullmatch(text):
+                        self._stood = self._ask("spinner", element)
                 self.gesture.type(*text)
             case actions.Press(key, times):
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
@@ -304,17 +312,42 @@ class NativeInput:
         places = (place for place in (drag.at, drag.end) if place is not None)
         _require(all(map(_is_near, places)), "a drag can't begin or end there")
         if drag.to is not None:
-            start, end = self._aim("aim", [[drag.element, drag.at], [drag.to, drag.end]])
+            points = self._aim("aim", [[drag.element, drag.at], [drag.to, drag.end]])
         else:
-            [start] = self._aim("aim", [[drag.element, drag.at]])
-            end = [round(at + by) for at, by in zip(start, drag.end or (0, 0), strict=True)]
+            points = self._aim("aim", [[drag.element, drag.at]])
+            points.append(
+                [round(at + by) for at, by in zip(points[0], drag.end or (0, 0), strict=True)]
+            )
+        start, end = points[0], points[-1]
         width, height = self._browser.viewport
         _require(
             0 <= end[0] < width and 0 <= end[1] < height,
             f"the drag would end outside the page's {width} x {height} pixels: it begins at "
             f"{start[0]},{start[1]}",
         )
-        self._drag_along([start, end])
+        self._drag_along(points)
+
+    def further(self) -> Iterator[Gesture]:
+        """What a person does beyond that: a spinner that takes no typed number goes by its arrows.
+
+        One press shows how far it moves, and the others follow.
+        """
+        if self._stood is None or not isinstance(self.action, actions.Enter):
+            return
+        wanted, element = float(self.action.text), self.action.element
+        if self._stood == wanted or self._ask("spinner", element) != self._stood:
+            return
+        key = "ARROWUP" if wanted > self._stood else "ARROWDOWN"
+        yield self._presses(key, 1)
+        now = self._ask("spinner", element)
+        if now is not None and now != self._stood:
+            presses = round((wanted - self._stood) / (now - self._stood))
+            yield self._presses(key, presses - 1)
+
+    def _presses(self, key: str, times: int) -> Gesture:
+        gesture = Gesture(self._held)
+        gesture.type(*[key] * min(times, actions.MAX_PRESSES))
+        return gesture
 
     def _drag_along(self, points: Sequence[Sequence[int]]) -> None:
         self.gesture.move(points[0])

@@ -198,6 +198,8 @@ class MiniwobPage:
                     self._browser.perform(part.steps)
                 elif not self._browser.upload(action.path, part.steps):
                     planned.error = "a click there asks for no file"
+            for more in planned.further():
+                self._browser.perform(more.steps)
         if isinstance(action, Wait | Follow):
             wait = None if planned.error else self._time_left(action)
             read = self._read("readAfter", wait, self._screen != "compact")

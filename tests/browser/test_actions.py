@@ -82,10 +82,31 @@ class TestDrag:
         gerda, alvera = (find(observation, text=name) for name in ("Gerda", "Alvera"))
         assert do(env, Drag(gerda, alvera, end=(10, 12))).solved
 
+    @pytest.mark.parametrize(
+        ("seed", "moved", "other"),
+        [
+            (242082, "Brandea", "Jeane"),
+            (893523, "Marjorie", "Patrizia"),
+            (993903, "Bernetta", "Ebba"),
+            (875688, "Sisile", "Hayley"),
+        ],
+    )
+    def test_a_drag_to_an_item_of_a_list_takes_its_place(self, page, seed, moved, other):
+        env = page("drag-items-grid", seed)
+        seen = env.reset()
+        assert do(env, Drag(find(seen, text=moved), find(seen, text=other))).solved
+
     def test_a_drag_by_pixels(self, open_page):
         env, observation = open_page("draw-line")
         observation = do(env, Drag(find(observation, tag="circle"), end=(0, 35))).observation
         assert do(env, Click(find(observation, text="Submit"))).solved
+
+    def test_what_its_list_has_scrolled_out_of_sight_is_scrolled_into_it(self, page):
+        env = page("daily-calendar", 316213)
+        seen = env.reset()
+        start, end = (find(seen, dom_id=f"hh-{half}") for half in (18, 20))
+        drawn = do(env, Drag(start, end)).observation
+        assert find(drawn, text="New event")
 
     def test_both_ends_of_a_drag_are_scrolled_into_sight(self, open_page):
         env, observation = open_page("daily-calendar")
@@ -93,6 +114,31 @@ class TestDrag:
         assert next(e.y for e in observation.elements if e.id == noon) > 480
         drawn = do(env, Drag(find(observation, dom_id="hh-22"), noon)).observation
         assert find(drawn, text="New event")
+
+
+class TestNumbers:
+    def test_a_click_on_a_narrow_field_for_numbers_keeps_off_its_buttons(self, open_page):
+        env, seen = open_page("guess-number")
+        field = find(seen, dom_id="tt")
+        for number in ("5", "7"):
+            seen = do(env, Enter(number, field)).observation
+            assert find(seen, dom_id="tt", value=number)
+            do(env, Select(field), Press("BACKSPACE"))
+
+    @pytest.mark.parametrize(("number", "step"), [("9", 1), ("-10", 1), ("0", 1), ("-12", 3)])
+    def test_a_spinner_that_takes_no_keys_but_arrows_goes_to_a_number(
+        self, open_page, browser, number, step
+    ):
+        env, seen = open_page("use-spinner")
+        browser.driver.execute_script("$('#spinner').spinner('option', 'step', arguments[0])", step)
+        seen = do(env, Enter(number, find(seen, dom_id="spinner"))).observation
+        assert find(seen, dom_id="spinner", value=number)
+
+    def test_a_spinner_that_takes_keys_has_what_was_typed(self, open_page, browser):
+        env, seen = open_page("use-spinner")
+        browser.driver.execute_script("$('#spinner').off('keydown').val('')")
+        seen = do(env, Enter("4", find(seen, dom_id="spinner")), Type("2")).observation
+        assert find(seen, dom_id="spinner", value="42")
 
 
 class TestSelect:

@@ -56,6 +56,43 @@ def test_what_the_browser_drags_itself_always_arrives(pages):
         assert env.step(Drag(ids["Card"], ids["Done"])).solved
 
 
+ORDER = """
+    <ul id="list"><li>A<li>B<li>C<li>D</ul>
+    <script>
+      let moved = null;
+      for (const item of list.children) {
+        item.draggable = true;
+        item.ondragstart = () => { moved = item; };
+        item.ondragover = (event) => event.preventDefault();
+        item.ondrop = ({ clientY }) => {
+          const { top, height } = item.getBoundingClientRect();
+          item[clientY < top + height / 2 ? "before" : "after"](moved);
+        };
+      }
+      const task = { goal: "Sort.", reward: () => 0 };
+    </script>
+"""
+
+
+@pytest.mark.parametrize(
+    ("drag", "order"),
+    [
+        (("A", "C"), "BCAD"),
+        (("D", "B"), "ADBC"),
+        (("A", "B"), "BACD"),
+        (("A", "C", (5, 1)), "BACD"),
+    ],
+)
+def test_a_drag_to_an_item_of_a_list_takes_its_place(pages, drag, order):
+    """Such pages look in which half of the item the mouse is; at a place it may be in either."""
+    pages.write(order_html=f"<!DOCTYPE html><body>{ORDER}</body>")
+    env = pages.open("order")
+    ids = {element.text: element.id for element in env.reset().elements}
+    moved, other, *place = drag
+    after = env.step(Drag(ids[moved], ids[other], end=place[0] if place else None)).observation
+    assert "".join(texts(after)) == order
+
+
 LISTS = """
     <div id="list" style="height: 60px; overflow: auto"></div>
     <select id="options" multiple size="4"></select>

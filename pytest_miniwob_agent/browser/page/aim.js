@@ -3,7 +3,7 @@
 
 import { plain } from "./world.js";
 import { frames } from "./settle.js";
-import { extent, inViewport, owner, target, visible } from "./sight.js";
+import { clipperOf, extent, inViewport, owner, parentOf, target, visible } from "./sight.js";
 import { byId, squeeze } from "./leaves.js";
 
 const CENTRE = { block: "center", inline: "center", behavior: "instant" };
@@ -31,18 +31,55 @@ const fault = (id, at) => {
     + `which is ${Math.ceil(width)} x ${Math.ceil(height)} pixels`;
 };
 
-// The points of places in elements, scrolled into sight together; or an error, as a text.
+// True if a point in an element shows: nothing that scrolls has it out of sight.
+const inSight = (node, point) => {
+  if (!inViewport(point)) return false;
+  const [x, y] = point;
+  for (let up = clipperOf(node); up; up = clipperOf(up)) {
+    const { left, top, right, bottom } = extent(up);
+    if (x < left || y < top || x >= right || y >= bottom) return false;
+  }
+  return true;
+};
+
+// The items of a list, which a drag puts in another order.
+const ITEM = "li, tr, [role=listitem], [role=option], [role=row], [draggable=true], [aria-roledescription]";
+const itemOf = (node) => {
+  let up = owner(node);
+  while (up && !plain(up).matches(ITEM)) up = parentOf(up);
+  return up;
+};
+
+// The way to the place of another item of a list: across its middle, towards the side on which that
+// one makes room. Null for a drag to anything else.
+const BEYOND = 3; // pixels
+const across = (from, to) => {
+  const [moved, other] = [itemOf(from), itemOf(to)];
+  if (!moved || !other || moved === other || parentOf(moved) !== parentOf(other)) return null;
+  const [was, is] = [extent(moved), extent(other)];
+  const [x, y] = spot(to);
+  const later = moved.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const way = [later ? -BEYOND : BEYOND, later ? BEYOND : -BEYOND].map((by) => [
+    Math.round(was.left === is.left ? x : is.left + is.width / 2 + by),
+    Math.round(was.top === is.top ? y : is.top + is.height / 2 + by),
+  ]);
+  return way.every((point) => inSight(other, point)) ? way : null;
+};
+
+// The points of places in elements, scrolled into sight together; or an error, as a text. A drag
+// goes along them.
 export const aim = async (places) => {
   for (const [id, at] of places) {
     const error = fault(id, at);
     if (error) return error;
-    if (inViewport(spot(byId.get(id), at))) continue;
+    if (inSight(byId.get(id), spot(byId.get(id), at))) continue;
     plain(owner(byId.get(id))).scrollIntoView(CENTRE);
     await frames();
   }
   const points = places.map(([id, at]) => spot(byId.get(id), at));
-  const out = points.findIndex((point) => !inViewport(point));
-  if (out < 0) return points;
+  const out = points.findIndex((point, index) => !inSight(byId.get(places[index][0]), point));
+  const [[from], [to, end] = [from, true]] = places;
+  if (out < 0) return [points[0], ...(!end && across(byId.get(from), byId.get(to))) || points.slice(1)];
   return `the element with id=${places[out][0]} can't be brought into sight`
     + (places.length > 1 ? " together with the other" : " there");
 };
@@ -61,6 +98,24 @@ export const reach = async (id) => {
   const { left, top, width, height } = extent(element);
   const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
   return inViewport(middle) ? middle : null;
+};
+
+// The point for a click that only puts the caret into a field: in the middle of a narrow field for
+// numbers are the buttons that change it.
+const SPIN = 24; // pixels, with the field's edge
+export const caret = (id, [x, y]) => {
+  const field = byId.get(id);
+  if (!(field instanceof HTMLInputElement) || field.type !== "number") return [x, y];
+  const { left, right, width } = extent(field);
+  return [right - x < SPIN ? Math.floor(left + width / 4) : x, y];
+};
+
+// The number at which a spinner stands; null for anything else.
+export const spinner = (id) => {
+  const element = byId.get(id);
+  if (!(element instanceof Element) || !plain(element).matches("[role=spinbutton]")) return null;
+  const value = element instanceof HTMLInputElement ? element.value : element.getAttribute("aria-valuenow");
+  return Number.isFinite(Number(value)) ? Number(value) : null;
 };
 
 // The beginning of a text, for errors.

@@ -12,7 +12,7 @@ import { everything } from "./everything.js";
 import { tree } from "./tree.js";
 import { goalNow, markup } from "./html.js";
 import { follow, settleFinely, takeChanges, wait } from "./waiting.js";
-import { aim, option, reach } from "./aim.js";
+import { aim, caret, option, reach, spinner } from "./aim.js";
 import { boxes, point, sights, view } from "./picture.js";
 
 const { SETTLE, FINE_FRAME, BOXED } = Constants;
@@ -238,6 +238,8 @@ window.miniwobAgent = {
   sights,
   reach,
   aim,
+  caret,
+  spinner,
   dragged,
   selected,
   range,

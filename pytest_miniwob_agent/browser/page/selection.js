@@ -6,7 +6,7 @@ import { moved } from "./frames.js";
 import { nextFrame } from "./settle.js";
 import { hitAt, owner, recorded, visible, within } from "./sight.js";
 import { byId } from "./leaves.js";
-import { aim, quote } from "./aim.js";
+import { aim, caret, quote } from "./aim.js";
 
 // A clipboard for the page alone: the machine's is shared with other browsers and programs, and
 // outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
@@ -124,11 +124,12 @@ export const range = async (id, wanted) => {
   const missing = `the element with id=${id} has no ${text} that can be selected`;
   if (plain(element).disabled) return missing;
   if (isField(element)) {
-    if (wanted === null) return { point: aimed[0] };
+    const point = caret(id, aimed[0]);
+    if (wanted === null) return { point };
     const before = element.value.indexOf(wanted);
     if (!wanted || before < 0 || element.selectionStart === null) return missing;
     const count = (part) => [...new Intl.Segmenter().segment(part)].length;
-    return { point: aimed[0], skip: count(element.value.slice(0, before)), take: count(wanted) };
+    return { point, skip: count(element.value.slice(0, before)), take: count(wanted) };
   }
   const found = letters(byId.get(id));
   const part = (wanted ?? found.map(({ letter }) => letter).join("")).replace(/\s+/g, "");
