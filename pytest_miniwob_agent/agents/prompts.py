@@ -35,7 +35,7 @@ class Prompt(str):
         for part in parts:
             if isinstance(part, Prompt):
                 prompt.files |= part.files
-                prompt.pictures += part.pictures
+                prompt.pictures = tuple(dict.fromkeys(prompt.pictures + part.pictures))
         return prompt
 
     @classmethod

@@ -62,7 +62,10 @@ class ReflectiveAgent:
         grounding: `call`, or `none`: an action that names no element can't be carried out.
         notes: `all`, or `own-step`: a plan is shown the plain memory's notes of its step alone
             (footnote 7).
-        as_published: `action`, `later`, `none` and `own-step`, as in the paper.
+        stuck: `end`: an impossible action, or a stage that leads back to a screen of its own, ends
+            the trial (3.4); `replan`: a plan is shown it, and goes on. By default `end` on the
+            compact screen, and `replan` on others.
+        as_published: `action`, `later`, `none`, `own-step` and `end`, as in the paper.
     """
 
     answers_dialogs = False  # the paper's pages have none
@@ -79,6 +82,7 @@ class ReflectiveAgent:
         disabling: str = "at-once",
         grounding: str = "call",
         notes: str = "all",
+        stuck: str | None = None,
         as_published: bool = False,
     ) -> None:
         self.planner = PLANNERS[check_choice("planning", planning, tuple(PLANNERS))]
@@ -94,6 +98,9 @@ class ReflectiveAgent:
         own_step = check_choice("notes", notes, ("all", "own-step")) == "own-step"
         self.notes_by_step = own_step or published
         self.asks_for_elements = not (no_call or published)
+        usual = "end" if published or screen == "compact" else "replan"
+        when_stuck = check_choice("stuck", stuck or usual, ("end", "replan"))
+        self.replans = when_stuck == "replan"
         self.name = variant_name(
             "reflective",
             screen != "compact" and f"{screen}-screen",
@@ -105,6 +112,7 @@ class ReflectiveAgent:
             later and not published and "later-disabling",
             no_call and not published and "no-grounding",
             own_step and not published and "own-step-notes",
+            when_stuck != usual and f"stuck-{when_stuck}",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -153,24 +161,34 @@ class _Solver:
             if action not in mistakes and self._act(trial, action):
                 return
         while plan := self._agent.planner(self._dialogue, trial):
-            first = len(trial.actions)
+            trial.stage = len(trial.actions)
             for command in plan:
                 if isinstance(command, Unreadable):
                     raise command
                 if self._act(trial, self._ground(trial, command)):
                     return
-            *before, here = trial.screens[first:]
-            if self._agent.ends_by_action:
+                if trial.setback:
+                    break
+            *before, here = trial.screens[trial.stage :]
+            if self._agent.ends_by_action or trial.setback:
                 continue
             if here in before and not isinstance(trial.actions[-1], NoVisibleEffect):
                 # The stage led back to a screen of its own; those of earlier stages may come again.
-                trial.ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
-                return
+                ending = Ending.NO_CHANGE if here == before[-1] else Ending.CYCLE
+                if not self._agent.replans:
+                    trial.ending = ending
+                    return
+                trial.setback = ending
 
     def _act(self, trial: Trial, action: Action) -> bool:
         """Take an action; returns True if it ended the trial."""
         transition = self._env.step(action)
         trial.actions.append(action)
+        trial.setback = None
+        if transition.error and self._agent.replans and not transition.done:
+            trial.setback, trial.errors[len(trial.actions) - 1] = Ending.EXCEPTION, transition.error
+            trial.screens.append(self._see(transition.observation, len(trial.actions)))
+            return False
         if transition.error:
             trial.ending, trial.detail = Ending.EXCEPTION, transition.error
         elif transition.done:

@@ -128,7 +128,9 @@ def style_for(style: ScreenStyle, start: Observation) -> ScreenStyle:
 class Trial:
     """The screens of a trial, the actions between them, and how it ended.
 
-    Action k was taken on `screens[k]`. `invalid` is a last line that could not be carried out.
+    Action k was taken on `screens[k]`; `errors` has the reasons of those that were impossible.
+    `stage` is the first action of the last plan, and `setback` why that plan was left. `invalid` is
+    a last line that could not be carried out.
     """
 
     screens: list[Screen]
@@ -136,6 +138,9 @@ class Trial:
     ending: Ending = Ending.INCOMPLETE
     detail: str = ""
     invalid: str = ""
+    errors: dict[int, str] = field(default_factory=dict)
+    stage: int = 0
+    setback: Ending | None = None
 
     @property
     def goal(self) -> str:
@@ -272,8 +277,9 @@ class Dialogue:
 
     def staged(self, trial: Trial) -> Plan:
         """Plan all actions that the present screen allows (4.3)."""
-        history = self._with_notes(trial, self._history(trial))
-        return self._plan("plan", trial, history=history, screen=self.screen(trial))
+        history = self._with_notes(trial, self._with_setback(trial, self._history(trial)))
+        screen = self.screen(trial, Prompt(parts=[history]).pictures)
+        return self._plan("plan", trial, history=history, screen=screen)
 
     def iterative(self, trial: Trial) -> Plan:
         """Plan one action (4.1)."""
@@ -309,9 +315,10 @@ class Dialogue:
             return self.llm.chat([{"role": "user", "content": prompt.content}], purpose).text
         return self.llm.complete(prompt, purpose).text
 
-    def screen(self, trial: Trial) -> Prompt:
-        """Show the present screen."""
-        return self.style.show(trial.screens[-1], self.memory.disabled(len(trial.actions)))
+    def screen(self, trial: Trial, pictures: tuple[bytes, ...] = ()) -> Prompt:
+        """Show the present screen, in a prompt that already has some pictures."""
+        disabled = self.memory.disabled(len(trial.actions))
+        return self.style.show(trial.screens[-1], disabled, pictures)
 
     def _plan(self, name: str, trial: Trial, **values: str) -> Plan:
         prompt = self.fill(name, actions=self._actions(), goal=trial.goal, **values)
@@ -325,6 +332,16 @@ class Dialogue:
             return self.fill("reflections", done=done, notes=notes, step=str(step))
         return done
 
+    def _with_setback(self, trial: Trial, done: str) -> str:
+        """Add that an action of the last plan was impossible, or that the plan led back."""
+        if trial.setback is None:
+            return done
+        if trial.setback is not Ending.EXCEPTION:
+            return self.fill("led-back", done=done)
+        return self.fill(
+            "impossible", done=done, screen=self.style.show(trial.screens[trial.stage])
+        )
+
     def _actions(self) -> Prompt:
         """Explain the actions, and the screen if it is not the paper's."""
         name = "actions-all" if self.all_actions else "actions"
@@ -334,16 +351,24 @@ class Dialogue:
 
     def _history(self, trial: Trial) -> str:
         """Tell each action so far in a sentence, which the model is asked for once."""
-        lines = []
+        lines: list[str] = []
         goal = {"goal": trial.goal} if self.style.asked != "compact" else {}
         for step, action in enumerate(trial.actions):
+            if step in trial.errors:
+                not_done = self._not_done(trial, step)
+                lines.append(Prompt(f"{step + 1}. {not_done}", [not_done]))
+                continue
             shown = self.style.show(trial.screens[step])
             key = (str(shown), str(action), *shown.pictures)
             if key not in self._sentences:
                 prompt = self.fill("summarise", screen=shown, action=str(action), **goal)
                 self._sentences[key] = " ".join(self.ask(prompt, "summarise").split())
             lines.append(f"{step + 1}. {self._sentences[key]}")
-        return "\n".join(lines) or "Nothing yet."
+        return Prompt("\n".join(lines) or "Nothing yet.", lines)
+
+    def _not_done(self, trial: Trial, step: int) -> str:
+        """Tell of an impossible action."""
+        return self.fill("not-done", action=str(trial.actions[step]), error=trial.errors[step])
 
     def _trajectory(self, trial: Trial) -> Prompt:
         """Show screens and actions in turn."""
@@ -356,6 +381,8 @@ class Dialogue:
     def _turns(self, trial: Trial, shown: Collection[int]) -> tuple[list[str], tuple[bytes, ...]]:
         """List the screens of some steps and the actions of all, with the screens' pictures."""
         actions = [*map(str, trial.actions), *filter(None, [trial.invalid])]
+        for step in trial.errors:
+            actions[step] = self._not_done(trial, step)
         parts = []
         last: tuple[int, Prompt] = (-1, Prompt())
         for step, screen in enumerate(trial.screens):

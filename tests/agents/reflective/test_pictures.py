@@ -56,6 +56,17 @@ def test_each_call_has_the_pictures_of_its_screens(screen):
     assert "Action index=0: click id=1" in reflection
 
 
+@pytest.mark.parametrize("screen", ["picture", "both"])
+def test_a_plan_after_an_impossible_action_has_both_screens_in_order(screen):
+    replies = ["PLAN:\nclick id=1\nclick id=2", "The menu was opened.", "PLAN:\nclick id=4"]
+    episode, llm = play(replies, screen)
+    assert (episode.solved_at, llm.purposes) == (1, ["plan", "summarise", "plan"])
+    [start], _, both = pictures(llm)
+    assert both[0] == start != both[1]
+    text = llm.prompts[-1][1]
+    assert text.rindex("[picture 1]") < text.index("The screen now:") < text.rindex("[picture 2]")
+
+
 def test_a_wrong_click_loses_its_mark():
     """After the correction of the first step, the element is without a mark there."""
     replies = ["click id=2", advice(0, "press ENTER"), "A key was pressed."]

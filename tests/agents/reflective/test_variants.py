@@ -11,8 +11,8 @@ from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.testing import FakePage
 
 
-def play(env, replies, trials=5, **variant):
-    return scripted.play(ReflectiveAgent(**variant), env, replies, trials=trials)
+def play(env, replies, trials=5, steps=30, **variant):
+    return scripted.play(ReflectiveAgent(**variant), env, replies, trials=trials, steps=steps)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,9 @@ def play(env, replies, trials=5, **variant):
         ({"as_published": True, "endings": "action"}, "reflective-as-published"),
         ({"as_published": False}, "reflective"),
         ({"memory": "plain", "notes": "own-step"}, "reflective-plain-memory-own-step-notes"),
+        ({"stuck": "replan"}, "reflective-stuck-replan"),
+        ({"screen": "full", "stuck": "replan"}, "reflective-full-screen"),
+        ({"screen": "tree", "stuck": "end"}, "reflective-tree-screen-stuck-end"),
     ],
 )
 def test_the_name_of_each_variant_differs(variant, name):
@@ -42,6 +45,7 @@ def test_the_name_of_each_variant_differs(variant, name):
     [
         ({"planning": "stage"}, "planning 'stage' is not one of staged, iterative, plan-then-adap"),
         ({"memory": None}, "memory None is not one of structured, unconstrained, plain"),
+        ({"stuck": "wait"}, "stuck 'wait' is not one of end, replan"),
         ({"actions": ["all"]}, r"actions \['all'\] is not one of paper, all"),
         ({"as_published": "no"}, "as_published must be true or false, not 'no'"),
     ],
@@ -161,6 +165,54 @@ class TestAsPublished:
         ]
         episode, llm = play(menu(5), ["click Menu"], 1, **variant)
         assert (llm.purposes, episode.endings) == (["plan"], (Ending.EXCEPTION,))
+
+
+class TestStuck:
+    @pytest.mark.parametrize("variant", [{"screen": "full"}, {"stuck": "replan"}])
+    def test_an_impossible_action_is_shown_to_the_next_plan_of_the_trial(self, variant):
+        replies = ["click id=1\nclick id=2\nclick id=5", "Opened.", "click id=4\nclick id=5"]
+        episode, llm = play(menu(5), replies, 1, **variant)
+        assert episode.solved
+        assert actions(episode) == ["click id=1", "click id=2", "click id=4", "click id=5"]
+        assert llm.purposes == ["plan", "summarise", "plan"]
+        first, second = prompts(llm, "plan")
+        reason = "click id=2: this could not be done (there is no element with id=2 on the screen)."
+        assert f"1. Opened.\n2. {reason}\n" in second
+        assert second.index("Help") < second.index("The screen now:") < second.index("Print")
+        assert "could not be done" not in first
+
+    def test_a_later_plan_and_a_reflection_tell_of_it_in_a_line(self):
+        page = menu(5)
+        page.rewards["open", "click id=4"] = -1.0
+        replies = ["click id=9", "click id=1", "Opened.", "click id=4", advice(2, "click id=5")]
+        episode, llm = play(page, replies, 2, screen="full")
+        assert episode.solved_at == 2
+        assert actions(episode, 2) == ["click id=9", "click id=1", "click id=5"]
+        line = "click id=9: this could not be done"
+        assert f"1. {line}" in prompts(llm, "plan")[2]
+        assert "was dropped" not in prompts(llm, "plan")[2]
+        assert f"Action index=0: {line}" in prompts(llm, "reflect")[0]
+
+    def test_a_plan_that_led_back_to_its_screen_is_followed_by_another(self):
+        page = FakePage("Draw twice", {"start": [button(1, "Draw"), button(2, "Done")]})
+        page.rewards["start", "click id=2"] = 1.0
+        replies = ["click id=2 at 1,1", "Drew.", "click id=2"]
+        episode, llm = play(page, replies, 1, screen="full", actions="all")
+        assert episode.endings == (Ending.CORRECT,)
+        first, second = prompts(llm, "plan")
+        assert "looks just as it did before" in second
+        assert "looks just as it did before" not in first
+        assert play(page, replies, 1, screen="full", stuck="end", actions="all")[0].endings == (
+            Ending.NO_CHANGE,
+        )
+
+    @pytest.mark.parametrize("variant", [{}, {"screen": "full", "as_published": True}])
+    def test_as_published_both_end_the_trial(self, variant):
+        assert play(menu(5), ["click id=9"], 1, **variant)[0].endings == (Ending.EXCEPTION,)
+
+    def test_trials_end_by_the_limit_of_their_actions(self):
+        episode, _ = play(menu(5), ["click id=9"] * 4, 1, steps=3, stuck="replan")
+        assert episode.endings == (Ending.STEP_LIMIT,)
 
 
 class TestAllActions:
