@@ -38,7 +38,7 @@ from pytest_miniwob_agent.tasks.selectors import parse_seeds
 SEEDS = "1000-1024"
 """The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
 
-OVERRIDES = "overrides the marker and the ini file"
+OVERRIDES = "overrides the marker"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -94,4 +94,4 @@ def test_a_carriage_return_neither_begins_a_cell_nor_a_row(export):
 def test_the_documentation_has_every_column():
     text = (ROOT / "docs/output.md").read_text("utf-8")
     for name, meaning in COLUMNS.items():
-        assert f"| `{name}` | {meaning} |" in text
+        assert f"- `{name}`: {meaning}\n" in text
