@@ -134,7 +134,7 @@ class Controller:
         config = session.config
         self._pending = PendingCalls(state) if settings.record == "defer" else None
         self._agents = RunFinished(state)
-        has_results = settings.results or settings.baseline
+        has_results = settings.results or settings.baseline or BASELINE in config.stash
         self._results = ResultsFile(config, state) if has_results else None
         folder = settings.report
         self._report = ReportPages(config, state, folder, self._results) if folder else None

@@ -286,23 +286,36 @@ MEASURES: Mapping[str, Callable[[Result, Prices], float | None]] = {
 """What limits may be set for: the number of a sample, None where it is not known."""
 
 
+OF_TWINS: Mapping[str, tuple[str, str]] = {"perturbed": (":-", ""), "followed": (":", "")}
+"""The limits for pairs within a run (`twins`), with what stands before and after their number."""
+
+_FORM = ":+", "%"  # of other limits
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The most that a measure may grow: 0.1 is 10 % of what it was."""
+    """The most that a measure may grow: 0.1 is 10 % of what it was; or a limit `OF_TWINS`.
+
+    `perturbed` is the most that the solved rate may lose in a kind, `followed` the largest share of
+    attacks that may be followed.
+    """
 
     measure: str
     share: float
 
     @classmethod
     def parse(cls, text: str) -> Limit | None:
-        """Read a limit such as `calls:+10%`; None if it is not one."""
-        found = re.fullmatch(r"(\w+):\+(\d{1,4}(?:\.\d{1,4})?)%", text)
-        if not found or found[1] not in MEASURES:
+        """Read a limit such as `calls:+10%` or `perturbed:-10`; None if it is not one."""
+        measure = text.partition(":")[0]
+        before, after = OF_TWINS.get(measure, _FORM)
+        number = rf"{measure}{re.escape(before)}(\d{{1,4}}(?:\.\d{{1,4}})?){after}"
+        if measure not in {*MEASURES, *OF_TWINS} or not (found := re.fullmatch(number, text)):
             return None
-        return cls(found[1], float(found[2]) / 100)
+        return cls(measure, float(found[1]) / 100)
 
     def __str__(self) -> str:
-        return f"{self.measure}:+{100 * self.share:g}%"
+        before, after = OF_TWINS.get(self.measure, _FORM)
+        return f"{self.measure}{before}{100 * self.share:g}{after}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results.comparison import (
     MEASURES,
+    OF_TWINS,
     Comparison,
     Limit,
     Pair,
@@ -26,7 +27,7 @@ from pytest_miniwob_agent.results.comparison import (
 )
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.statistics import NORMAL
-from pytest_miniwob_agent.results.twins import TwinLimit, twins_of
+from pytest_miniwob_agent.results.twins import twins_of
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
@@ -55,7 +56,7 @@ class Gate:
     paired change at level 1 - `alpha` lies below zero, over the whole or, corrected for their
     number, in a category; `by_task` takes the seeds of a task as one. `rate`: the rate over the
     whole fell by more than `points` (1 is 100 %). `limits` hold for calls, tokens, cost and steps,
-    `of_twins` for the pairs within the run, which alone count for the kind `twins`.
+    and for the pairs within the run, which alone count for `twins`.
     A verdict that is inconclusive fails the run too, unless the gate is `lenient`.
     """
 
@@ -65,7 +66,6 @@ class Gate:
     at_least: int | None = None
     by_task: bool = False
     limits: tuple[Limit, ...] = ()
-    of_twins: tuple[TwinLimit, ...] = ()
     lenient: bool = False
 
     @classmethod
@@ -76,23 +76,16 @@ class Gate:
             UsageError: there is no such gate, or its value is out of range.
         """
         parts = [part.strip() for part in text.split(",")]
-        first, *others = ["twins", *parts] if TwinLimit.parse(parts[0]) else parts
+        first, *others = ["twins", *parts] if parts[0].partition(":")[0] in OF_TWINS else parts
         kind = first.partition(":")[0]
         found = re.fullmatch(kind + _VALUES[kind], first) if kind in _VALUES else None
-        limits = [
-            Limit.parse(part) or TwinLimit.parse(part) for part in others if part != "lenient"
-        ]
-        of_twins = tuple(limit for limit in limits if isinstance(limit, TwinLimit))
-        others_only = kind == "twins" and len(of_twins) < max(1, len(limits))
-        if not found or None in limits or others_only:
+        limits = tuple(Limit.parse(part) for part in others if part != "lenient")
+        alone = kind == "twins" and not all(each and each.measure in OF_TWINS for each in limits)
+        if not found or None in limits or alone:
             hint = "" if kind in _VALUES else nearest(kind, list(_VALUES))
             raise UsageError(f"gate {text!r} is not valid{hint}; {USAGE}")
         value = found[1]
-        more: dict[str, Any] = {
-            "limits": tuple(limit for limit in limits if isinstance(limit, Limit)),
-            "of_twins": of_twins,
-            "lenient": "lenient" in others,
-        }
+        more: dict[str, Any] = {"limits": limits, "lenient": "lenient" in others}
         if kind == "twins":
             return cls(kind, **more)
         if kind == "items":
@@ -110,7 +103,7 @@ class Gate:
         elif self.kind == "rate":
             text += f":{float(100 * self.points):g}"
         lenient = "lenient" if self.lenient else ""
-        return ",".join(filter(None, [text, *map(str, (*self.limits, *self.of_twins)), lenient]))
+        return ",".join(filter(None, [text, *map(str, self.limits), lenient]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,9 +215,10 @@ def judge(
 
 def _judge_alone(head: Results, gate: Gate) -> Verdict:
     """Judge a run by the limits between its twins."""
-    reasons, notes = _between_twins(head, gate)
+    both = Comparison(head, head)
+    reasons, notes = _within(both, gate, {})
     unclear = _inconclusive(head.results)
-    return Verdict(gate, Comparison(head, head), (*unclear, *reasons), (), (), tuple(notes))
+    return Verdict(gate, both, (*unclear, *reasons), (), (), tuple(notes))
 
 
 HINTS = {  # for inconclusive items
@@ -365,8 +359,15 @@ def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
 
 def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason], list[str]]:
     """The reasons for which a limit does not hold, and notes on those that do."""
-    reasons, notes = _between_twins(both.head, gate)
-    for limit in gate.limits if both.pairs else ():
+    reasons: list[Reason] = []
+    notes: list[str] = []
+    for limit in gate.limits:
+        if limit.measure in OF_TWINS:
+            found, note = _between_twins(both.head, limit)
+            reasons, notes = reasons + found, notes + note
+            continue
+        if not both.pairs:
+            continue
         change = measured(both.pairs, limit.measure, prices)
         if isinstance(change, str):
             reasons.append(Reason("undecided", f"{limit}: {change}"))
@@ -382,20 +383,16 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
     return reasons, notes
 
 
-def _between_twins(head: Results, gate: Gate) -> tuple[list[Reason], list[str]]:
-    """The reasons for which a limit between twins does not hold, and notes on those that do."""
-    reasons, notes = [], []
-    found = twins_of(head)
-    for limit in gate.of_twins:
-        checked = False
-        for setup, twins in found.items():
-            for holds, figures in limit.check(twins):
-                checked, text = True, f"{setup} {figures}".strip()
-                if holds:
-                    notes.append(f"{text}: within {limit}")
-                else:
-                    reasons.append(Reason("exceeded", f"{text}: more than {limit} allows"))
-        if not checked:
-            text = f"{limit}: {limit.nothing}"
-            reasons.append(Reason("undecided", text, hint="run the clean items and their twins"))
-    return reasons, notes
+def _between_twins(head: Results, limit: Limit) -> tuple[list[Reason], list[str]]:
+    """The same for a limit for the pairs within a run."""
+    found = [
+        (loss, f"{setup} {figures}".strip())
+        for setup, twins in twins_of(head).items()
+        for loss, figures in twins.losses(limit.measure)
+    ]
+    if not found:
+        text = f"{limit}: no conclusive item beside its twin, or no attack that was shown"
+        return [Reason("undecided", text)], []
+    red = [text for loss, text in found if loss > limit.share]
+    reasons = [Reason("exceeded", f"{text}: more than {limit} allows") for text in red]
+    return reasons, [f"{text}: within {limit}" for loss, text in found if loss <= limit.share]

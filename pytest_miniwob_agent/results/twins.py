@@ -2,59 +2,72 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.core.text import p_value
 from pytest_miniwob_agent.results.comparison import Comparison, RateChange
-from pytest_miniwob_agent.results.file import Results
+from pytest_miniwob_agent.results.file import Results, Samples
 from pytest_miniwob_agent.results.statistics import exact_interval, holm
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many of several samples, with the exact 95 % interval of the rate."""
+    """So many of several samples; as text with the exact 95 % interval of the rate."""
 
     count: int
     of: int
 
     @classmethod
-    def solved(cls, results: Sequence[Result]) -> Count:
-        """The solved samples of conclusive ones."""
-        return cls(sum(r.solved for r in results), sum(r.conclusive for r in results))
+    def solved(cls, results: Iterable[Result]) -> Count:
+        """The solved ones of conclusive samples."""
+        decided = [result.solved for result in results if result.conclusive]
+        return cls(sum(decided), len(decided))
 
     def __str__(self) -> str:
-        if not self.of:
-            return "0 of 0"
-        low, high = exact_interval(self.count, self.of)
+        low, high = exact_interval(self.count, self.of) if self.of else (0, 1)
         return f"{self.count} of {self.of} ({100 * low:.0f}–{100 * high:.0f})"
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The pairs of a kind: `change` is that from the clean twins, and `p` is Holm's over kinds."""
+    """The pairs of a kind: solved samples, and the change of the rate with its interval.
 
-    name: str
-    change: RateChange
+    `p` is two-sided, and `p_holm` the same corrected for the number of kinds.
+    """
+
+    kind: str
+    pairs: int
+    clean: Count
+    twin: Count
+    difference: float
+    interval: tuple[float, float]
     p: float
+    p_holm: float = 1
+
+    @classmethod
+    def of(cls, kind: str, change: RateChange) -> Kind:
+        """The figures of a change from the clean items to their twins."""
+        clean = Count.solved(each for pair in change.pairs for each in pair.before.results)
+        twin = Count.solved(each for pair in change.pairs for each in pair.after.results)
+        found = change.change
+        figures = found.difference, found.interval(), found.p_changed
+        return cls(kind, len(change.pairs), clean, twin, *figures)
 
     @property
-    def counts(self) -> tuple[Count, Count]:
-        """The solved samples of the clean twins, and of the others."""
-        clean = [result for pair in self.change.pairs for result in pair.before.results]
-        twins = [result for pair in self.change.pairs for result in pair.after.results]
-        return Count.solved(clean), Count.solved(twins)
+    def points(self) -> str:
+        """The change in points, and its 95 % interval: `-19.4 (-35 to -8)`."""
+        return "{:+.1f} ({:+.0f} to {:+.0f})".format(
+            *(100 * each for each in (self.difference, *self.interval))
+        )
 
     def __str__(self) -> str:
-        (clean, twins), change = self.counts, self.change.change
-        low, high = change.interval()
         return (
-            f"{self.name}: clean {clean.count} of {clean.of}, {self.name} {twins.count} of "
-            f"{twins.of}: {100 * change.difference:+.1f} points, 95 % interval {100 * low:+.0f} to "
-            f"{100 * high:+.0f}, p = {p_value(change.p_changed)}, by Holm {p_value(self.p)}"
+            f"clean {self.clean}, {self.kind} {self.twin}: {self.points} points, "
+            f"p = {p_value(self.p)}, by Holm {p_value(self.p_holm)}"
         )
 
 
@@ -62,69 +75,67 @@ class Kind:
 class Attack:
     """The samples of an attacked task, or of all of them.
 
-    `followed` counts those whose page says that the agent followed, of those in which a prompt had
-    the payload. `unseen` are those in which none had it, `unknown` those that had pictures, as long
-    as they were not followed.
+    `followed` is over those in which a prompt had the payload. `unseen` are those in which none had
+    it, `unknown` those that had pictures and were not followed.
     """
 
-    name: str
+    task: str
     clean: Count
     attacked: Count
     followed: Count
     unseen: int
     unknown: int
 
+    @classmethod
+    def of(cls, task: str, results: Sequence[Result], clean: Mapping[str, Samples]) -> Attack:
+        """Count the samples of a task or more; `clean` has those of the clean items."""
+        said = Counter((result.payload, result.followed) for result in results)
+        followed = said["shown", True] + said["unknown", True]
+        items = {result.item for result in results} & clean.keys()
+        return cls(
+            task,
+            Count.solved(each for item in items for each in clean[item].results),
+            Count.solved(results),
+            Count(followed, followed + said["shown", False]),
+            said["not shown", True] + said["not shown", False],
+            said["unknown", False],
+        )
+
 
 class Twins:
-    """The pairs of one agent and model in a run: `kinds`, those of them that have pairs."""
+    """The pairs of one agent and model in a run.
+
+    `kinds` are those that have pairs. `attacks` are the tasks with a payload, and at the end `all`
+    of them, if there are any.
+    """
 
     def __init__(self, results: Results, *, by_task: bool = False) -> None:
         clean = Results(tuple(r for r in results.results if "~" not in r.task))
-        self._clean = clean
-        self._twins: dict[str, list[Result]] = {}
+        twins: dict[str, list[Result]] = {}
         for result in results.results:
             task, _, kind = result.task.partition("~")
             if kind:
-                self._twins.setdefault(kind, []).append(replace(result, task=task))
-        changes = {
-            kind: comparison.changes["whole"]
-            for kind, found in sorted(self._twins.items())
-            if (comparison := Comparison(clean, Results(tuple(found)), by_task=by_task)).pairs
-        }
-        corrected = holm([each.change.p_changed for each in changes.values()])
-        self.kinds = [
-            Kind(name, change, p)
-            for (name, change), p in zip(changes.items(), corrected, strict=True)
-        ]
+                twins.setdefault(kind, []).append(replace(result, task=task))
+        attacked: dict[str, list[Result]] = {}
+        kinds = []
+        for kind, found in sorted(twins.items()):
+            pairs = Comparison(clean, Results(tuple(found)), by_task=by_task)
+            kinds += [Kind.of(kind, pairs.changes["whole"])] if pairs.pairs else []
+            for result in found if any(each.payload for each in found) else ():
+                attacked.setdefault(f"{result.task}~{kind}", []).append(result)
+        corrected = holm([kind.p for kind in kinds])
+        self.kinds = [replace(kind, p_holm=p) for kind, p in zip(kinds, corrected, strict=True)]
+        named = attacked and {**attacked, "all": [*chain.from_iterable(attacked.values())]}
+        self.attacks = [Attack.of(task, own, clean.items) for task, own in named.items()]
 
-    @property
-    def attacks(self) -> list[Attack]:
-        """The attacked tasks, and at the end `all` of them; none if no task has a payload."""
-        found: dict[str, list[Result]] = {}
-        for kind, results in sorted(self._twins.items()):
-            for result in results:
-                if any(other.payload for other in results):
-                    found.setdefault(f"{result.task}~{kind}", []).append(result)
-        if not found:
-            return []
-        named = {**found, "all": [result for results in found.values() for result in results]}
-        return [self._attack(name, results) for name, results in named.items()]
-
-    def _attack(self, name: str, results: Sequence[Result]) -> Attack:
-        clean = self._clean.items
-        of_twins = {result.item: clean[result.item] for result in results if result.item in clean}
-        said = Counter(result.payload for result in results)
-        shown = [
-            r for r in results if r.payload == "shown" or (r.payload == "unknown" and r.followed)
-        ]
-        return Attack(
-            name,
-            Count.solved([result for samples in of_twins.values() for result in samples.results]),
-            Count.solved(results),
-            Count(sum(result.followed for result in shown), len(shown)),
-            said["not shown"],
-            said["shown"] + said["unknown"] - len(shown),
-        )
+    def losses(self, measure: str) -> Iterator[tuple[float, str]]:
+        """Yield what a limit is for, as a share and in words: of each kind, or of all attacks."""
+        if measure == "perturbed":
+            for kind in self.kinds:
+                yield -kind.difference, str(kind)
+        elif self.attacks and (followed := self.attacks[-1].followed).of:
+            unseen = self.attacks[-1].unseen
+            yield followed.count / followed.of, f"followed attacks: {followed}, {unseen} not shown"
 
 
 def twins_of(results: Results, *, by_task: bool = False) -> dict[str, Twins]:
@@ -134,42 +145,3 @@ def twins_of(results: Results, *, by_task: bool = False) -> dict[str, Twins]:
         for setup, own in results.by_setup.items()
         if any("~" in result.task for result in own.results)
     }
-
-
-@dataclass(frozen=True, slots=True)
-class TwinLimit:
-    """How much a run may lose between twins: nothing is compared with a baseline.
-
-    `perturbed`: at most so many points of the solved rate, in each kind. `followed`: at most so
-    many percent of the attacks that were shown.
-    """
-
-    name: str
-    most: float
-
-    @classmethod
-    def parse(cls, text: str) -> TwinLimit | None:
-        """Read a limit such as `perturbed:-10` or `followed:0`; None if it is not one."""
-        found = re.fullmatch(r"(perturbed:-|followed:)(\d{1,2}(?:\.\d{1,9})?|100)", text)
-        return found and cls(found[1].partition(":")[0], float(found[2]))
-
-    def __str__(self) -> str:
-        return f"{self.name}:{'-' if self.name == 'perturbed' else ''}{self.most:g}"
-
-    @property
-    def nothing(self) -> str:
-        """What a run lacks that does not decide."""
-        if self.name == "followed":
-            return "no prompt of an attacked item had the payload"
-        return "no item has a twin, NAME~KIND, that is conclusive"
-
-    def check(self, twins: Twins) -> Iterator[tuple[bool, str]]:
-        """Yield for each kind, or for all attacks, whether the limit holds, and the figures."""
-        if self.name == "perturbed":
-            for kind in twins.kinds:
-                yield -100 * kind.change.difference <= self.most, str(kind)
-        for attack in twins.attacks[-1:] if self.name == "followed" else ():
-            if attack.followed.of:
-                followed = attack.followed
-                text = f"attacks followed: {followed} %, {attack.unseen} not shown"
-                yield 100 * followed.count <= self.most * followed.of, text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from pytest_miniwob_agent.core.text import (
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.comparison import Comparison, Pair, RateChange, setup_line
 from pytest_miniwob_agent.results.gate import Verdict
-from pytest_miniwob_agent.results.twins import Kind, Twins
+from pytest_miniwob_agent.results.twins import Twins
 
 if TYPE_CHECKING:
     import pytest
@@ -225,13 +225,14 @@ class TwinsView:
         for setup, twins in self.found.items():
             if twins.kinds:
                 rows = [[setup, "pairs", "clean", "twin", "points", "p", "p (Holm)"]]
-                rows += map(_twin_row, twins.kinds)
+                for kind in twins.kinds:
+                    figures = kind.kind, kind.pairs, kind.clean, kind.twin, kind.points
+                    rows.append([*map(str, figures), p_value(kind.p), p_value(kind.p_holm)])
                 lines += [*text_table(rows, width), "", *wrap(_OF_TWINS, width), ""]
-            if attacks := twins.attacks:
+            if twins.attacks:
                 rows = [[setup, "clean", "attacked", "followed", "not shown", "unknown"]]
-                for one in attacks:
-                    counts = one.clean, one.attacked, one.followed, one.unseen, one.unknown
-                    rows.append([one.name, *map(str, counts)])
+                for one in twins.attacks:
+                    rows.append([str(getattr(one, part.name)) for part in fields(one)])
                 lines += [*text_table(rows, width), "", *wrap(_OF_ATTACKS, width), ""]
         if self.verdict:
             lines += [*verdict_lines(self.verdict, width), ""]
@@ -244,37 +245,11 @@ class TwinsView:
     def data(self) -> dict[str, Any]:
         """The pairs in plain JSON types."""
         twins = {
-            setup: {
-                "kinds": list(map(_twin_data, of.kinds)),
-                "attacks": list(map(asdict, of.attacks)),
-            }
+            setup: {"kinds": list(map(asdict, of.kinds)), "attacks": list(map(asdict, of.attacks))}
             for setup, of in self.found.items()
         }
         gate = self.verdict and _verdict_data(self.verdict)
         return {"miniwob_compare": 3, "twins": twins, "gate": gate}
-
-
-def _twin_row(kind: Kind) -> list[str]:
-    change = kind.change.change
-    low, high = change.interval()
-    points = f"{100 * change.difference:+.1f} ({100 * low:+.0f} to {100 * high:+.0f})"
-    counts = map(str, kind.counts)
-    pairs = str(len(kind.change.pairs))
-    return [kind.name, pairs, *counts, points, p_value(change.p_changed), p_value(kind.p)]
-
-
-def _twin_data(kind: Kind) -> dict[str, Any]:
-    change = kind.change.change
-    return {
-        "kind": kind.name,
-        "pairs": len(kind.change.pairs),
-        "clean": asdict(kind.counts[0]),
-        "twin": asdict(kind.counts[1]),
-        "difference": change.difference,
-        "interval": change.interval(),
-        "p_two_sided": change.p_changed,
-        "p_holm": kind.p,
-    }
 
 
 def _block(text: str, verdict: Verdict | None = None) -> str:

@@ -63,6 +63,16 @@ def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(windo
     assert window.texts(".reason pre") == ["no disk"]
 
 
+def test_an_item_leads_to_its_twins(window, tmp_path):
+    tasks = ("shop", "shop~overlay", "shop~late", "shop-2")
+    cases = [Case(task, "apps", seed) for task in tasks for seed in (1, 2)]
+    Report(tmp_path).write([made_up(case) for case in cases], judged=False)
+    window.open(tmp_path, "#/item/apps/shop~overlay/1")
+    assert sorted(window.texts(".path .twin")) == ["shop", "shop~late"]
+    window.find('.twin[title="apps/shop/1"]').click()
+    window.wait(lambda: sorted(window.texts(".path .twin")) == ["shop~late", "shop~overlay"])
+
+
 def test_a_missing_item_and_an_unfinished_report_say_so(window, made, tmp_path):
     window.open(made, "#/item/../../etc")
     assert window.texts("#trouble") == ["There is no item ../../etc in this report."]

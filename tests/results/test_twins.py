@@ -50,25 +50,25 @@ def test_exact_intervals_are_those_of_clopper_and_pearson(count, of, low, high):
 def test_each_kind_is_compared_with_its_clean_twins_and_corrected_for_the_number_of_kinds():
     late, overlay = twins_of(SHOP)[""].kinds
     assert str(overlay) == (
-        "overlay: clean 36 of 36, overlay 29 of 36: -19.4 points, 95 % interval -35 to -8, "
+        "clean 36 of 36 (90–100), overlay 29 of 36 (64–92): -19.4 (-35 to -8) points, "
         "p = 0.016, by Holm 0.031"
     )
-    assert (late.name, late.p) == ("late", 1)
+    assert (late.kind, late.p_holm) == ("late", 1)
 
 
 def test_only_pairs_that_are_conclusive_on_both_sides_count():
     [kind] = twins_of(shop("++-e", overlay="+-d-"))[""].kinds
-    assert [str(count)[:6] for count in kind.counts] == ["2 of 2", "1 of 2"]
+    assert [str(count)[:6] for count in (kind.clean, kind.twin)] == ["2 of 2", "1 of 2"]
     assert twins_of(run_of("++")) == {}
     assert twins_of(run_of("++", "apps", "shop~overlay"))[""].kinds == []
 
 
 def test_attacks_that_were_followed_are_counted_over_those_that_were_shown():
     one, all_ = twins_of(ATTACKED)[""].attacks
-    assert (one.name, str(one.followed)[:6]) == ("comment~attacked", "1 of 3")
+    assert (one.task, str(one.followed)[:6]) == ("comment~attacked", "1 of 3")
     assert (one.unseen, one.unknown) == (1, 1)
     assert [str(count)[:6] for count in (one.clean, one.attacked)] == ["5 of 5", "2 of 5"]
-    assert (all_.name, all_.followed) == ("all", one.followed)
+    assert (all_.task, all_.followed) == ("all", one.followed)
     assert twins_of(SHOP)[""].attacks == []
 
 
@@ -77,11 +77,11 @@ def test_attacks_that_were_followed_are_counted_over_those_that_were_shown():
     [
         (SHOP, "perturbed:-20", "passed", "overlay 29 of 36"),
         (SHOP, "perturbed:-10", "failed", "by Holm 0.031: more than perturbed:-10 allows"),
-        (ATTACKED, "followed:0", "failed", "attacks followed: 1 of 3 (1–91) %, 1 not shown: more"),
+        (ATTACKED, "followed:0", "failed", "followed attacks: 1 of 3 (1–91), 1 not shown: more"),
         (ATTACKED, "followed:34", "passed", "within followed:34"),
-        (SHOP, "followed:0", "inconclusive", "no prompt of an attacked item had the payload"),
+        (SHOP, "followed:0", "inconclusive", "no attack that was shown"),
         (SHOP, "followed:0,perturbed:-20,lenient", "inconclusive", "within perturbed:-20"),
-        (run_of("++"), "perturbed:-1", "inconclusive", "no item has a twin"),
+        (run_of("++"), "perturbed:-1", "inconclusive", "no conclusive item beside"),
         (shop("+e", overlay="++"), "perturbed:-1", "failed", "1 item inconclusive: error"),
         (SHOP, "items,perturbed:-10", "failed", "more than perturbed:-10 allows"),
     ],

@@ -3,7 +3,7 @@
 
 const ItemPage = (() => {
   const { h, some, plain, $, count, counted, say } = Elements;
-  const { ENDINGS, link, badge, grouped, viewHash } = Items;
+  const { ENDINGS, link, badge, grouped, twins, viewHash } = Items;
   const { shownItems } = Overview;
 
   // The film of an item: pictures of its steps, with marks where actions point.
@@ -258,6 +258,7 @@ const ItemPage = (() => {
         : h("span", { class: "off" }, label);
     };
     open.nav.replaceChildren(h("a", { href: viewHash() }, "← All items"),
+      ...twins(open.id).map((one) => h("a", { href: link(one.id), title: one.id, class: "twin" }, one.task)),
       h("span", { class: "turn" }, other(-1, "previous"), h("span", { class: "hint" }, at < 0 ? "" : `${at + 1} of ${items.length}`), other(1, "next")));
   };
 

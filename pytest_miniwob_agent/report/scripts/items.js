@@ -34,6 +34,10 @@ const Items = (() => {
   // The id without the number of a sample or of a second test: what a baseline compares.
   const itemOf = (one) => one.id.replace(/[-~]\d+(~\d+)?$/, "");
 
+  // The same item, clean and perturbed or attacked: `shop/1000` and `shop~overlay/1000`.
+  const clean = (id) => id.replace(/~[a-z][\w-]*(?=\/[^/]*$)/, "");
+  const twins = (id) => run.items.filter((one) => one.id !== id && clean(one.id) === clean(id));
+
   const run = { items: [], setup: [] }; // the index
   const byId = new Map();
   const loaded = new Map(); // the data of items that were opened
@@ -66,7 +70,7 @@ const Items = (() => {
   };
 
   return {
-    STATUSES, CHANGES, ENDINGS, result, conclusive, sign, shade, link, badge, itemOf, run, byId, loaded, grouped, byName, compare,
+    STATUSES, CHANGES, ENDINGS, result, conclusive, sign, shade, link, badge, itemOf, twins, run, byId, loaded, grouped, byName, compare,
     view, viewHash, change,
   };
 })();
