@@ -10,6 +10,7 @@ what is kept between trials.
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from pytest_miniwob_agent.agents.reflective.dialogue import (
     style_for,
 )
 from pytest_miniwob_agent.agents.registry import check_choice, check_flag, variant_name
-from pytest_miniwob_agent.core.actions import Action, NoVisibleEffect
+from pytest_miniwob_agent.core.actions import Action, Click, NoVisibleEffect
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Ending, Note, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Observation
@@ -40,6 +41,9 @@ from pytest_miniwob_agent.core.parsing import (
 )
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 
+MEMORIES = ("structured", "unconstrained", "plain", "none", "retry")
+"""The values of the parameter `memory`."""
+
 
 class ReflectiveAgent:
     """Staged planning and structured reflection.
@@ -49,7 +53,9 @@ class ReflectiveAgent:
         planning: `staged`, `iterative` (4.1: one call per action) or `plan-then-adapt` (4.2: a
             rough plan of the whole, then one call per action).
         memory: `structured`, `unconstrained` (7.2: wrong clicks keep their ids) or `plain` (7.1:
-            all suggestions are shown to planner and reflector, none is enforced).
+            all suggestions are shown to planner and reflector, none is enforced). Two controls do
+            without reflection: `none` plans each trial anew, and `retry` repeats the last trial
+            with another click, drawn at random, without a model call.
         actions: `paper` for the actions of the paper, `all` for every action of the package.
         screen: `compact` as in the paper; `full` for everything that shows, where a plan may follow
             thoughts and notes on past actions keep what was seen; `tree` likewise for roles, names
@@ -86,7 +92,7 @@ class ReflectiveAgent:
         as_published: bool = False,
     ) -> None:
         self.planner = PLANNERS[check_choice("planning", planning, tuple(PLANNERS))]
-        self.memory = check_choice("memory", memory, ("structured", "unconstrained", "plain"))
+        self.memory = check_choice("memory", memory, MEMORIES)
         self.all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.style = SCREENS[check_choice("screen", screen, tuple(SCREENS))]
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
@@ -148,13 +154,18 @@ class _Solver:
             if trial.ending is Ending.CORRECT:
                 return
             start = self._env.reset(screen=self._agent.style.asked)  # no trial left: LimitReached
-            self._reflect(trial)
+            if self._agent.memory == "retry":
+                self._memory.prefix = _varied(trial)
+            elif self._agent.memory != "none":
+                self._reflect(trial)
 
     def _play(self, trial: Trial) -> None:
         """Repeat what the memory has, then plan and act until the trial has ended."""
         for action in self._memory.prefix:
             if self._act(trial, action):
                 return
+        if trial.actions and self._agent.memory == "retry":
+            return
         if suggestion := self._memory.suggestion:
             action = self._ground(trial, suggestion)
             mistakes = self._memory.mistakes.get(len(trial.actions), ())
@@ -314,3 +325,22 @@ def _parse_start(text: str, all_actions: bool) -> Command | None:
             continue
         return command if command.action is not None or end > 1 else None  # not a bare `click`
     return None
+
+
+def _varied(trial: Trial) -> tuple[Action, ...]:
+    """Return the actions of a trial with a click on another element of the same tag, if any has.
+
+    It is drawn by the goal and the actions, and so the same in every run.
+    """
+    others = {}
+    for step, (action, screen) in enumerate(zip(trial.actions, trial.screens, strict=False)):
+        if isinstance(action, Click):
+            tags = {one.id: one.tag for one in screen.observation.elements if one.id is not None}
+            tag = tags.pop(action.element, "")
+            others[step] = [Click(id_) for id_, other in tags.items() if other == tag]
+    varied = list(trial.actions)
+    if steps := [step for step, clicks in others.items() if clicks]:
+        chance = random.Random(f"{trial.goal} {[*map(str, varied)]}")
+        step = chance.choice(steps)
+        varied[step] = chance.choice(others[step])
+    return tuple(varied)

@@ -1,5 +1,7 @@
 """Variants of the reflective agent: how each differs from the default."""
 
+from itertools import pairwise
+
 import pytest
 import scripted
 from scripted import actions, advice, button, menu, prompts, reflections
@@ -23,6 +25,7 @@ def play(env, replies, trials=5, steps=30, **variant):
         ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
         ({"memory": "plain"}, "reflective-plain-memory"),
         ({"memory": "unconstrained"}, "reflective-unconstrained-memory"),
+        ({"memory": "retry"}, "reflective-retry-memory"),
         ({"screen": "picture"}, "reflective-picture-screen"),
         ({"screen": "both", "actions": "all"}, "reflective-both-screen-all-actions"),
         ({"endings": "action", "disabling": "at-once"}, "reflective-action-endings"),
@@ -108,6 +111,24 @@ class TestMemory:
         second = prompts(llm, "reflect")[1]
         assert ('<button id="3" pos="top-left">Save</button>' in second) is keeps_id
         assert reflections(episode)[0] == (1, "click id=4", () if keeps_id else (3,))
+
+    def test_without_a_memory_each_trial_is_planned_anew(self):
+        trial = ["click id=1", "Opened the menu.", "click id=3"]
+        episode, llm = play(menu(5, 3), [*trial, "click id=1", "click id=5"], 2, memory="none")
+        assert episode.solved
+        first, _, again, _ = prompts(llm, "plan")
+        assert again == first
+
+    def test_a_retry_repeats_the_trial_before_but_for_one_click_and_asks_no_model(self):
+        trial = ["click id=1", "Opened the menu.", "click id=3"]
+        runs = [play(menu(5, 3, 4), trial, memory="retry") for _ in range(2)]
+        (episode, llm), (same, _) = runs
+        assert llm.purposes == ["plan", "summarise", "plan"]
+        tried = [actions(episode, number) for number in range(1, len(episode.endings) + 1)]
+        assert tried == [actions(same, number) for number in range(1, len(tried) + 1)]
+        assert len(tried) > 1
+        for before, after in pairwise(tried):
+            assert sum(a != b for a, b in zip(before, after, strict=False)) == 1
 
 
 PUBLISHED = {"as_published": True}
