@@ -5,13 +5,16 @@ Figures whose numbers the papers do not print have the run's values alone, in th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
+from pytest_miniwob_agent.core.text import percent
 from pytest_miniwob_agent.papers.tables import (
     PAPER,
     RCI,
     RCI_GPT_4,
+    TRIALS,
     Paper,
     Table,
     captioned,
@@ -20,8 +23,12 @@ from pytest_miniwob_agent.papers.tables import (
     rate_within,
     system_name,
 )
+from pytest_miniwob_agent.results.file import Samples
+from pytest_miniwob_agent.results.statistics import Change, p_changed, power
 
 Rows = list[dict[str, Any]]
+Run = dict[tuple[str, int], Samples]
+"""The items of a run by task and seed."""
 
 SOTA = {"SL": "SotA (SL)", "RL": "SotA (RL)", "both": "SotA (SL+RL)"}
 """The best rates of RCI's figure 10: of systems that were trained in these ways."""
@@ -30,8 +37,10 @@ MEMORIES = {
     "reflective": "both",
     "reflective-plain-memory": "w/o structured mem",
     "reflective-unconstrained-memory": "w/o action constraint",
+    "reflective-none-memory": "no memory",
+    "reflective-retry-memory": "random retry",
 }
-"""The variants of the reflective agent's figure 7, with its names."""
+"""The variants of the reflective agent's figure 7, with its names, and two controls."""
 
 KINDS = {
     "wrong_answers": {"Y": "mean, wrong answers", "N": "mean, no wrong answers"},
@@ -53,7 +62,8 @@ def tables_of(paper: Paper) -> list[Table]:
 
 def variant_tables(papers: Sequence[Paper]) -> list[Table]:
     """Return the tables that compare variants of an agent."""
-    return [table for make in (_ablations, _memories, _messages) if (table := make(papers)).rows]
+    makers = (_ablations, _memories, _memories_by_trials, _memory_tests, _messages)
+    return [table for make in makers if (table := make(papers)).rows]
 
 
 def _by_task(paper: Paper) -> dict[str, dict[str, Any]]:
@@ -109,24 +119,84 @@ def _capacity(paper: Paper) -> Table:
 
 
 def _memories(papers: Sequence[Paper]) -> Table:
-    runs = {
+    runs = _by_memory(papers, 3)
+    rows: Rows = []
+    for task, items in _shared(runs).items():
+        rates = {name: float(_rate(run, items, 3)) for name, run in runs.items()}
+        rows.append({"task": task, "items": len(items)} | rates)
+    rows += _means("mean", rows)
+    return captioned("memories", rows, {name: name for name in runs})
+
+
+def _memories_by_trials(papers: Sequence[Paper]) -> Table:
+    runs = _by_memory(papers, *TRIALS)
+    groups = _shared(runs)
+    if groups:
+        groups["all"] = [item for items in groups.values() for item in items]
+    rows: Rows = []
+    for task, items in groups.items():
+        row: dict[str, Any] = {"task": task, "items": len(items)}
+        for name, run in runs.items():
+            row[name] = ", ".join(percent(float(_rate(run, items, trials))) for trials in TRIALS)
+        rows.append(row)
+    return captioned("memories_by_trials", rows, {name: name for name in runs})
+
+
+def _memory_tests(papers: Sequence[Paper]) -> Table:
+    runs = _by_memory(papers, *TRIALS)
+    whole = runs.pop("both", {})
+    rows: Rows = []
+    for name, run in runs.items():
+        items = sorted(whole.keys() & run.keys())
+        tasks = [task for task, _ in items]
+        for trials in TRIALS if items else ():
+            its = [rate_within([run[item]], trials) for item in items]
+            both = [rate_within([whole[item]], trials) for item in items]
+            change = Change.of(both, its, len(items), list(map(str, items)))
+            low, high = change.interval()
+            gains = [after - before for before, after in zip(both, its, strict=True)]
+            rows.append(
+                {
+                    "memory": name,
+                    "T": str(trials),
+                    "items": len(items),
+                    "both": mean(list(map(float, both))),
+                    "it": mean(list(map(float, its))),
+                    "low": low,
+                    "high": high,
+                    "exact": p_changed(gains),
+                    "by page": Change.of(both, its, len(items), tasks).p_changed,
+                    "power": power(len(items), 0.1, change.flips),
+                }
+            )
+    return captioned("memory_tests", rows)
+
+
+def _by_memory(papers: Sequence[Paper], *trials: int) -> dict[str, Run]:
+    """The runs of each memory that have figures for these numbers of trials."""
+    return {
         MEMORIES[paper.agent]: {
-            (task, one.results[0].seed): float(rate_within([one], 3))
+            (task, one.results[0].seed): one
             for tasks in paper.items.values()
             for task, items in tasks.items()
             for one in items
         }
         for paper in papers
-        if paper.agent in MEMORIES and 3 in paper.trials
+        if paper.agent in MEMORIES and set(trials) <= set(paper.trials)
     }
+
+
+def _shared(runs: Mapping[str, Run]) -> dict[str, list[tuple[str, int]]]:
+    """The items that all runs have, by task; none if there is one run alone."""
     shared = set.intersection(*map(set, runs.values())) if len(runs) > 1 else set()
-    rows: Rows = []
-    for task in sorted({task for task, _ in shared}):
-        items = [item for item in sorted(shared) if item[0] == task]
-        rates = {name: mean([run[item] for item in items]) for name, run in runs.items()}
-        rows.append({"task": task, "items": len(items)} | rates)
-    rows += _means("mean", rows)
-    return captioned("memories", rows, {name: name for name in runs})
+    found: dict[str, list[tuple[str, int]]] = {}
+    for item in sorted(shared):
+        found.setdefault(item[0], []).append(item)
+    return found
+
+
+def _rate(run: Run, items: Sequence[tuple[str, int]], trials: int) -> Fraction:
+    return rate_within([run[item] for item in items], trials)
 
 
 def _demonstrations(paper: Paper) -> Table:

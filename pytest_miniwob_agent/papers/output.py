@@ -20,7 +20,7 @@ from pytest_miniwob_agent.papers.figures import tables_of
 from pytest_miniwob_agent.papers.tables import TRIALS, Paper, Table
 
 _FORMATS: dict[str, Callable[[float], str]] = {
-    **dict.fromkeys(("exact", "chi²", "t-test", "printed"), p_value),
+    **dict.fromkeys(("exact", "by page", "chi²", "t-test", "printed"), p_value),
     **dict.fromkeys(("few", "more"), "{:.4g}".format),
 }
 """The columns whose numbers are no rates, with their formats."""

@@ -47,6 +47,11 @@ def p_worse(differences: Sequence[Fraction]) -> float:
     return float(sum(patterns[: sum(step for step in steps if step > 0) + 1]) / 2 ** len(sizes))
 
 
+def p_changed(differences: Sequence[Fraction]) -> float:
+    """The two-sided p-value of the exact sign-flip test: twice the smaller one-sided one."""
+    return min(1.0, 2 * min(p_worse(differences), p_worse([-each for each in differences])))
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """The change of the solved rate between two runs of the same items: its test and its interval.
@@ -159,6 +164,17 @@ def _border(holds: Callable[[float], bool], inside: float, outside: float) -> fl
         else:
             inside = middle
     return outside
+
+
+def power(items: int, change: float, flips: float) -> float:
+    """Return the chance that a change of the solved rate is found (McNemar's test, two-sided, 5 %).
+
+    `flips` is the share of items that differ between the runs.
+    R. J. Connor, Biometrics 43 (1987), 207-211.
+    """
+    flips = max(flips, abs(change))
+    spread = math.sqrt(flips - change**2)
+    return NORMAL.cdf((abs(change) * math.sqrt(items) - Z * math.sqrt(flips)) / spread)
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -193,6 +194,30 @@ class TestReflectiveAgent:
         ]
         assert rows["four-keys"]["both"] == pytest.approx(sum(found) / 3)
         assert "Memory of reflections (figure 7)" not in show(shipped("reflective"))
+
+    def test_memories_are_tested_in_pairs_within_one_three_and_five_trials(self, show, data):
+        assert "Memories beside the structured one" in show(REFLECTION)
+        rows = {(row["memory"], row["T"]): row for row in data(REFLECTION)["memory_tests"]}
+        assert [T for _, T in rows] == ["1", "3", "5"] * 2
+        runs = [
+            {(one.task, one.seed): one.solved_at or 9 for one in read_results(REFLECTION)
+             .by_setup[f"reflective{memory}/claude"].results}
+            for memory in ("", "-unconstrained-memory")
+        ]  # fmt: skip
+        items = runs[0].keys() & runs[1].keys()
+        for most in (1, 3, 5):
+            row = rows["w/o action constraint", str(most)]
+            own, its = ([run[item] <= most for item in items] for run in runs)
+            won = sum(after > before for before, after in zip(own, its, strict=True))
+            lost = won - sum(its) + sum(own)
+            tail = sum(comb(lost + won, k) for k in range(min(lost, won) + 1)) / 2 ** (lost + won)
+            assert row["items"] == len(items)
+            assert row["exact"] == pytest.approx(min(1, 2 * tail))
+            assert row["low"] < (won - lost) / len(items) < row["high"]
+            assert 0 < row["power"] < 1
+        whole = by_first(data(REFLECTION)["memories_by_trials"])["all"]
+        rates = [rows["w/o structured mem", most]["it"] for most in ("1", "3", "5")]
+        assert len(whole["w/o structured mem"].split(", ")) == len(rates)
 
     def test_several_files_have_their_tables_by_name(self, data):
         files = [shipped("rci"), shipped("webwise")]

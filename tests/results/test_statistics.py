@@ -180,6 +180,17 @@ def test_the_interval_of_a_median_by_hand(values, expected):
     assert statistics.median_interval(values) == expected
 
 
+def test_155_items_have_a_power_of_80_percent_for_10_points_where_20_percent_differ():
+    """By the formula of Connor: (1.96 √0.2 + 0.84 √0.19)² / 0.1² = 154.6."""
+    assert statistics.power(154, 0.1, 0.2) < 0.8 < statistics.power(155, -0.1, 0.2)
+    assert statistics.power(40, 0.1, 0.05) == statistics.power(40, 0.1, 0.1)
+
+
+def test_the_exact_test_of_few_pairs_has_two_sides():
+    assert statistics.p_changed(moves(5, 0, 9)) == statistics.p_changed(moves(0, 5)) == 0.0625
+    assert statistics.p_changed(moves(5, 5, 1)) == 1.0
+
+
 def test_holms_correction_by_hand():
     # 3 · 0.01, then 2 · 0.03, and the largest is no smaller than those before it.
     assert statistics.holm([0.03, 0.01, 0.05]) == pytest.approx([0.06, 0.03, 0.06])
