@@ -16,6 +16,7 @@ ITEMS = {
     "paper.py": 1075,
     "reflective_ablation.py": 375,
     "reflection.py": 224,
+    "memories.py": 600,
     "rci.py": 54,
     "rci_ablation.py": 45,
     "webwise.py": 240,
