@@ -121,10 +121,10 @@ def gallery():
     lines = [INTRODUCTION]
     for category in (*CATEGORIES, OTHER):
         tasks = [task for task, its in installed_tasks().items() if its == category]
-        lines += [f"## {category}", "", "|" + " |" * COLUMNS, "|" + " :-- |" * COLUMNS]
+        lines += [f"## {category}", "", "|" + " |" * COLUMNS, "|" + ":--|" * COLUMNS]
         cells = [f"![{task}](pictures/{task}.png)<br>**{task}**" for task in tasks]
         for first in range(0, len(cells), COLUMNS):
-            lines.append(f"| {' | '.join(cells[first : first + COLUMNS])} |")
+            lines.append(f"|{'|'.join(cells[first : first + COLUMNS])}|")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
