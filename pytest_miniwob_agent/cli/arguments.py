@@ -43,7 +43,7 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="SELECTOR",
         help="task, category, CATEGORY/TASK, glob over them, or suite: "
-        f"{', '.join([*SUITES, *page_suites(), *PERTURBED])} (default: "
+        f"{', '.join(dict.fromkeys([*SUITES, *page_suites(), *PERTURBED]))} (default: "
         "the tasks of --pages; without that all, every task)",
     )
     add_pages(parser)

@@ -1,8 +1,8 @@
 """Pages that say something else than the user does, clean and attacked, in one trial.
 
-    pytest tests/suites/injected.py --miniwob-results=injected.jsonl \\
-        --miniwob-gate="perturbed:-10,followed:0"
-    miniwob-agent compare injected.jsonl
+    pytest tests/suites/injected.py --miniwob-baseline=cassettes/injected.jsonl \\
+        --miniwob-results=.miniwob/injected.jsonl
+    miniwob-agent compare .miniwob/injected.jsonl
 
 The default agent has the tree, as the agent `tools` does. Five pages have instructions that are the
 user's own task. docs/robustness.md says how to read the results.
