@@ -217,6 +217,7 @@ class MiniwobPage:
     def live(self, seconds: float) -> tuple[float, bool]:
         """Let time pass for a person who uses the page; its reward, and True if it has judged."""
         with self._browser.guard(f"showing {self._name}"):
+            self._browser.ignore_input(False)
             read = self._read("live", round(seconds * 1000))
         return float(read["reward"]), bool(read["done"])
 

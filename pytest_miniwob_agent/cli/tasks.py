@@ -53,7 +53,6 @@ from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, sele
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
-    from pytest_miniwob_agent.browser.process import Browser
 
 
 COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
@@ -195,10 +194,13 @@ def add_open(commands: Commands) -> None:
         help="show a page in a window, with its goal and reward, while you change it",
         description="Show a task in the browser's window, to be used with mouse and keyboard; its "
         "goal, reward and missing files are in the terminal. A new trial begins when a file of its "
-        "folder changes, and with Enter; n goes on to the next seed, q quits.",
+        "folder changes, and with Enter; n goes on to the next seed, q quits. An app is started as "
+        "its test has it.",
         epilog="Needs a display. The clock of the page runs here; for an agent it stands still.",
     )
-    parser.add_argument("task", metavar="TASK", help="a task, or SUITE/TASK")
+    parser.add_argument(
+        "task", metavar="TASK", help="a task, SUITE/TASK, or a test on an app: FILE.py::NAME"
+    )
     parser.add_argument(
         "--seed", type=int, default=1000, metavar="N", help="the first seed (default: %(default)s)"
     )
@@ -212,38 +214,23 @@ def open_task(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
-    if ".py" in options.task:
-        raise UsageError(
-            "an app runs in pytest alone. To see it while an agent works on it: pytest "
-            f"{options.task} --miniwob-headed --miniwob-record=all --miniwob-cassettes=FOLDER, "
-            "with a new folder"
-        )
     check_display("open", "`miniwob-agent certify` needs none")
+    if ".py" in options.task:
+        return _open_app(options)
     catalogue = catalogue_of(options)
     if len(found := select_tasks([options.task], catalogue)) > 1:
         raise UsageError(
             f"{options.task!r} are {len(found)} tasks: name one, as {'/'.join(found[0])}"
         )
     page = catalogue.pages[found[0][1]]
-    seed: int = options.seed
-    keys: SimpleQueue[str] = SimpleQueue()
-
-    def read_keys() -> None:
-        for line in sys.stdin:
-            keys.put(line.strip().lower())
-
-    threading.Thread(target=read_keys, daemon=True).start()
+    seed, keys = options.seed, _keys()
     with closing(Browser(options.browser, headed=True)) as browser:
         try:
             while True:
                 case = Case(page.task, page.category, seed)
                 print(f"\n{case}", flush=True)
-                key = _show(
-                    browser,
-                    open_page(browser, case, page),
-                    page.root or page.file.parent,
-                    keys,
-                )
+                root = page.root or page.file.parent
+                key = _show(open_page(browser, case, page), root, keys)
                 if key == "q":
                     return 0
                 seed += key == "n"
@@ -252,7 +239,41 @@ def open_task(options: Namespace) -> int:
             return 0
 
 
-def _show(browser: Browser, page: MiniwobPage, root: Path, keys: SimpleQueue[str]) -> str:
+def _keys() -> SimpleQueue[str]:
+    """Return the lines that are typed from now on."""
+    keys: SimpleQueue[str] = SimpleQueue()
+
+    def read() -> None:
+        for line in sys.stdin:
+            keys.put(line.strip().lower())
+
+    threading.Thread(target=read, daemon=True).start()
+    return keys
+
+
+def _open_app(options: Namespace) -> int:
+    """Show items on apps until their reader leaves them."""
+    from pytest_miniwob_agent.plugin.inner import open_apps
+
+    keys = _keys()
+
+    def show(case: Case, page: Any) -> bool:
+        key = ""
+        while key not in ("n", "q"):
+            print(f"\n{case}", flush=True)
+            try:
+                key = _show(page, None, keys)
+            except BrowserLost as error:
+                print(f"the window is gone: {sanitize_line(error)}", flush=True)
+                key = "q"
+        return key == "n"
+
+    browser = [f"--miniwob-browser={options.browser}"] if options.browser else []
+    open_apps([options.task, *browser], show)
+    return 0
+
+
+def _show(page: MiniwobPage, root: Path | None, keys: SimpleQueue[str]) -> str:
     """Show a trial, in which the page's author does what an agent would do.
 
     Return the key that ends it, empty if a file has changed.
@@ -263,7 +284,6 @@ def _show(browser: Browser, page: MiniwobPage, root: Path, keys: SimpleQueue[str
             try:
                 if tick == 0:
                     print(f"goal: {sanitize_line(page.reset().goal)}")
-                    browser.ignore_input(False)
                 else:
                     reward, done = page.live(TICK)
                     if reward != before:
@@ -286,9 +306,11 @@ def _show(browser: Browser, page: MiniwobPage, root: Path, keys: SimpleQueue[str
             return ""
 
 
-def _times(root: Path) -> dict[str, int]:
-    """Return when each file of the page's folder was written."""
-    times = {}
+def _times(root: Path | None) -> dict[str, int]:
+    """Return when each file of the page's folder was written; of an app's, there is none."""
+    times: dict[str, int] = {}
+    if root is None:
+        return times
     for path in root.rglob("*"):
         with suppress(OSError):  # it has just been removed
             times[str(path.relative_to(root))] = path.stat().st_mtime_ns

@@ -1,8 +1,8 @@
 """Pytest inside a command: a run with one more plugin, and without its output.
 
 `replay` runs one item for `miniwob-agent show` and `play`, `trace` many for `results otel`;
-`collect` finds out what the items of a run use, for `cassettes` and `doctor`; `certify_apps` looks
-at apps that run.
+`collect` finds out what the items of a run use, for `cassettes` and `doctor`; `certify_apps` and
+`open_apps` look at apps that run.
 """
 
 from __future__ import annotations
@@ -307,15 +307,51 @@ def certify_apps(args: Sequence[str]) -> dict[str, str]:
         UsageError: there is no such item, or pytest can't run them; the message has its output.
     """
     plugin = _Looking()
+    output = _run_live(plugin, args)
+    if not plugin.found:
+        raise UsageError(f"no item on an app was run:\n{output}")
+    return plugin.found
+
+
+def _run_live(plugin: _Looking, args: Sequence[str]) -> str:
+    """Run items with their apps, and without a model; return pytest's output."""
     with tempfile.TemporaryDirectory() as folder:
         options = {
             "agent": f"{__name__}:{StartPage.__name__}", "agent-params": "{}", "model": "none",
             "base-url": "http://127.0.0.1:9/v1", "cassettes": folder, "trials": LOOKS,
         }  # fmt: skip
-        output = _run(plugin, [*args, *(f"--miniwob-{name}={v}" for name, v in options.items())])
-    if not plugin.found:
+        return _run(plugin, [*args, *(f"--miniwob-{name}={v}" for name, v in options.items())])
+
+
+class _Opening(_Looking):
+    """Plugin of a run of items on apps in a window; see `open_apps`."""
+
+    def __init__(self, show: Callable[[Case, Page], bool]) -> None:
+        super().__init__()
+        self.shown = False
+        self._show, self._stdout = show, sys.stdout
+
+    def observe(self, page: Page) -> Observer:
+        self._page = page
+        return self
+
+    def before_episode(self, case: Case) -> None:
+        """Show the item, in the place of an episode."""
+        self.shown = True
+        with contextlib.redirect_stdout(self._stdout):
+            go_on = self._show(case, self._page)
+        raise UsageError("it was shown") if go_on else KeyboardInterrupt
+
+
+def open_apps(args: Sequence[str], show: Callable[[Case, Page], bool]) -> None:
+    """Show the page of each item of `pytest ARGS` that is on an app, until `show` returns False.
+
+    Nothing is recorded. Raises a `UsageError` as `certify_apps` does.
+    """
+    plugin = _Opening(show)
+    output = _run_live(plugin, [*args, "--miniwob-headed"])
+    if not plugin.shown:
         raise UsageError(f"no item on an app was run:\n{output}")
-    return plugin.found
 
 
 class Collector:

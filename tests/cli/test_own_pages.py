@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import textwrap
 import threading
+from contextlib import contextmanager
 
 import pytest
+from projects import APP, INNER_RUNS
 
 from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.cli import main
@@ -102,27 +105,20 @@ PAGE = """
 """
 
 
-@pytest.mark.integration
-def test_a_page_is_shown_with_goal_and_reward_and_again_when_it_changes(here, display):
-    page = here / "pages" / "move.html"
-    page.parent.mkdir()
-    page.write_text(PAGE)
+@contextmanager
+def opened(display, *arguments):
+    """The command in a window; what writes to it, and what reads its lines until one has a text."""
     shown = subprocess.Popen(
-        [sys.executable, "-m", "pytest_miniwob_agent", "open", "move", "--pages=pages", "--seed=3"],
+        [sys.executable, "-m", "pytest_miniwob_agent", "open", *arguments],
         env=os.environ | {"DISPLAY": display.name},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    stop = threading.Event()
 
-    def move():
-        place = 0
-        while not stop.wait(0.05):
-            place += 1
-            display.move_mouse(200 + place % 50, 300)
-
-    hand = threading.Thread(target=move)
+    def write(text):
+        shown.stdin.write(text)
+        shown.stdin.flush()
 
     def read_until(text):
         lines = []
@@ -133,22 +129,91 @@ def test_a_page_is_shown_with_goal_and_reward_and_again_when_it_changes(here, di
         pytest.fail(f"{text!r} is not in {lines}")
 
     try:
+        yield write, read_until
+        assert shown.wait(300) == 0
+    finally:
+        shown.kill()
+        shown.communicate()
+
+
+@contextmanager
+def moving_mouse(display):
+    """A hand that moves the mouse over the window all the time."""
+    stop = threading.Event()
+
+    def move():
+        place = 0
+        while not stop.wait(0.05):
+            place += 1
+            display.move_mouse(200 + place % 50, 300)
+
+    hand = threading.Thread(target=move)
+    hand.start()
+    yield
+    stop.set()
+    hand.join()
+
+
+@pytest.mark.integration
+def test_a_page_is_shown_with_goal_and_reward_and_again_when_it_changes(here, display):
+    page = here / "pages" / "move.html"
+    page.parent.mkdir()
+    page.write_text(PAGE)
+    with opened(display, "move", "--pages=pages", "--seed=3") as (write, read_until):
         assert read_until("none.png")[1:] == [
             "pages/move/3", "goal: Move, 3.", "page: there is no file /none.png"
         ]  # fmt: skip
-        hand.start()
-        assert read_until("reward")[-1] == "reward: 1, solved; Enter begins again"
-        stop.set()
-        hand.join()
+        with moving_mouse(display):
+            assert read_until("reward")[-1] == "reward: 1, solved; Enter begins again"
         page.write_text(PAGE.replace("reward:", "rewards:"))
         assert read_until("task.reward")[0] == "changed: move.html"
         page.write_text(PAGE.replace("`Move", "`Go"))
         assert read_until("goal")[-1] == "goal: Go, 3."
-        shown.stdin.write("n\nq\n")
-        shown.stdin.flush()
+        write("n\nq\n")
         assert read_until("goal")[-1] == "goal: Go, 4."
-        assert shown.wait(300) == 0
-    finally:
-        stop.set()
-        shown.kill()
-        shown.communicate()
+
+
+MOVES = """
+    MOVES = []
+    SCRIPT = "let moves = 0; const move = () => moves++ || fetch('/move', { method: 'POST' });"
+
+    class Handler(AppHandler):
+        def do_GET(self):
+            self.answer("<body onmousemove=move()>Move the mouse.<script>" + SCRIPT + "</script>")
+
+        def do_POST(self):
+            MOVES.append(1)
+            self.answer("{}", "application/json")
+"""
+
+MOVE = """
+    import pytest
+    from conftest import MOVES
+    from pytest_miniwob_agent import AppTask
+
+    MOVE = AppTask(
+        "move", app="app", goal=lambda seed: f"Move, {seed}.",
+        setup=lambda app, seed: MOVES.clear(), reward=lambda app, trial: bool(MOVES),
+    )
+
+    @pytest.mark.miniwob(MOVE, seeds=[3, 4])
+    def test_moves(miniwob_episode):
+        pass
+"""
+
+
+@pytest.mark.integration
+def test_an_app_is_shown_with_goal_and_reward(here, display):
+    (here / "pytest.ini").write_text(f"[pytest]\naddopts = {INNER_RUNS} -pno:randomly\n")
+    (here / "conftest.py").write_text(textwrap.dedent(APP + MOVES))
+    (here / "test_moves.py").write_text(textwrap.dedent(MOVE))
+    with opened(display, "test_moves.py::test_moves") as (write, read_until):
+        assert read_until("goal")[1:] == ["apps/move/3", "goal: Move, 3."]
+        with moving_mouse(display):
+            assert read_until("reward")[-1] == "reward: 1, solved; Enter begins again"
+        write("n\n")
+        assert read_until("goal")[-1] == "goal: Move, 4."
+        write("\n")
+        assert read_until("goal")[-1] == "goal: Move, 4."
+        write("q\n")
+    assert not (here / "cassettes").exists()

@@ -323,7 +323,6 @@ def test_damage_to_a_tape_says_how_to_get_it_back(app, path, damage, said):
 
 
 def test_certify_begins_tasks_several_times_and_says_what_differs(app):
-    """And `open` says how to see an app."""
     app.makepyfile(
         test_more="""
         import time
@@ -368,8 +367,6 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app):
         "2 of 4 begin with the same page each time",
     ])  # fmt: skip
     assert not app.path.joinpath("cassettes").exists()
-    result = command("open", "test_more.py::test_tasks")
-    result.stderr.fnmatch_lines(["*pytest test_more.py::test_tasks --miniwob-headed*"])
 
 
 def test_an_item_without_traffic_names_the_command_that_records_it(app):
