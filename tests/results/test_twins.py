@@ -1,11 +1,13 @@
 """Pairs within a run: items, and the same perturbed or attacked."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from made_results import joined, make_result, run_of
 
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
 from pytest_miniwob_agent.results.statistics import exact_interval
 from pytest_miniwob_agent.results.twins import twins_of
@@ -25,8 +27,8 @@ def attacked(task, seed, payload="shown", reward=1.0):
 
 
 ATTACKED = joined(
-    *(type(SHOP)((make_result(seed, category="injected", task="comment"),)) for seed in range(5)),
-    type(SHOP)(
+    *(Results((make_result(seed, category="injected", task="comment"),)) for seed in range(5)),
+    Results(
         (
             attacked("comment~attacked", 0),
             attacked("comment~attacked", 1, reward=-1),
@@ -104,3 +106,23 @@ def test_compare_shows_the_pairs_in_one_file(tmp_path, capsys):
     assert "gate perturbed:-20,followed:100: FAILED" in lines
     assert main(["compare", str(file), "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)["twins"][""]["attacks"][0]["unseen"] == 1
+
+
+def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(tmp_path, capsys):
+    file = tmp_path / "results.jsonl"
+    both = [
+        replace(result, setup=setup)
+        for setup, run in (("a/m", shop("++", late="+-")), ("b/m", shop("+-", late="++")))
+        for result in run.results
+    ]
+    Results(tuple(both)).write(file)
+    assert main(["compare", str(file)]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    first, second = (
+        lines.index(f"{name} pairs clean twin points p p (Holm)") for name in ("a/m", "b/m")
+    )
+    assert lines[first + 1].startswith("late 2 2 of 2 (16–100) 1 of 2 (1–99) -50.0")
+    assert lines[second + 1].startswith("late 2 1 of 2 (1–99) 2 of 2 (16–100) +50.0")
+    assert any(line.startswith("whole") for line in lines[:first])
+    assert main(["compare", str(file), "--gate=perturbed:-10"]) == 1
+    assert "a/m clean 2 of 2 (16–100), late 1 of 2" in capsys.readouterr().out
