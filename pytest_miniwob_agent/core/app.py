@@ -258,6 +258,11 @@ class AppTask:
             ),
             ("clock", self.clock is None or _is_number(self.clock), CLOCK),
             ("origins", _are_texts(self.origins), "a list of addresses and names of fixtures"),
+            (
+                "perturb",
+                isinstance(self.perturb, Mapping),
+                'a mapping such as {"reworded": {"Save": "Store"}}',
+            ),
             ("viewport", _is_size(self.viewport), "a width and a height, such as (1280, 720)"),
         ):
             if not is_good:

@@ -197,6 +197,8 @@ def _perturbed(marker: pytest.Mark, catalogue: Catalogue) -> pytest.Mark:
         kinds += ["clean", "*"] if name == "all" else [name]
     if "perturb" in marker.kwargs and {"problems", *PROBLEM_LISTS} & {*marker.args, *marker.kwargs}:
         raise UsageError("the tasks of a list of problems can't be perturbed: name them instead")
+    if "perturb" in marker.kwargs and "perturbed" in marker.args:
+        raise UsageError('the suite perturbed has all perturbations: name "apps" to choose some')
     names = [
         name if kind == "clean" else f"{name}~{kind}" for name in marker.args for kind in kinds
     ]

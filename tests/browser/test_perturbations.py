@@ -139,6 +139,73 @@ def test_a_change_that_fails_once_is_made_once(perturbed):
     assert "200 saved 1" in texts(again)
 
 
+BY_OTHERS = """
+    <!DOCTYPE html><form method="post" action="/form"><button>Send</button></form>
+    <button onclick="ask()">Ask</button> <output>nothing</output>
+    <script>
+      const ask = () => {
+        const request = new XMLHttpRequest();
+        request.open("PUT", "/ask");
+        request.onload = () => { document.querySelector("output").textContent = request.status; };
+        request.send();
+      };
+      window.task = {
+        goal: "Ask.",
+        api: { "PUT /ask": () => "yes", "POST /form": () => Response.redirect("/page.html", 303) },
+        reward: (seed, { asked }) => asked("POST", "/form") ? 1 : 0,
+      };
+    </script>
+"""
+
+
+def test_requests_by_other_means_are_perturbed_too(perturbed):
+    page, seen = perturbed("failing", BY_OTHERS)
+    refused = click(page, seen, "Ask").observation
+    assert "503" in texts(refused)
+    assert "200" in texts(click(page, refused, "Ask").observation)
+    page, seen = perturbed("failing", BY_OTHERS)
+    refused = click(page, seen, "Send")
+    assert refused.reward == 0
+    assert click(page, refused.observation, "Send").reward == 1
+    page, seen = perturbed("slow", BY_OTHERS)
+    asking = click(page, seen, "Ask").observation
+    assert "nothing" in texts(asking)
+    assert "200" in texts(page.step(Wait(8)).observation)
+
+
+@pytest.fixture
+def site(tmp_path, browser):
+    """A site of two pages, by the script of a perturbation."""
+    pages = Pages(tmp_path / "pages", browser)
+    task = "window.task = { goal: 'Go.', reward: () => 0 };"
+    pages.write(
+        site__task_js=task,
+        site__index_html="<script src=/task.js></script><a href=next.html>On</a>",
+        site__next_html="<script src=/task.js></script><a href=index.html>Back</a><p id=x>Here</p>",
+    )
+
+    def show(kind):
+        page = pages.open("site").perturb(shipped_kinds().get(kind, kind))
+        return page, page.reset()
+
+    return show
+
+
+def test_a_perturbation_goes_on_from_page_to_page(site):
+    page, seen = site("overlay")
+    free = page.step(Click(seen.elements[-1].id)).observation
+    assert texts(free) == ["On"]
+    assert texts(click(page, free, "On").observation) == ["Back", "Here"]
+    page, seen = site(
+        Perturbation("draw", "page.begin(() => document.body.append(page.random()));")
+    )
+    first = texts(seen)[-1]
+    assert texts(click(page, seen, "On").observation)[-1] != first  # the stream goes on, too
+    page, seen = site("late")
+    there = click(page, page.step(Wait(4)).observation, "On").observation
+    assert texts(there) == ["Back", "Here"]
+
+
 def test_what_a_page_declares_is_called(perturbed):
     page, seen = perturbed("expired")
     assert "200 drawn out" in texts(click(page, seen, "Load 1").observation)
@@ -199,7 +266,10 @@ def test_a_perturbation_that_changes_nothing_is_a_remark(perturbed):
         (Perturbation("broken", "page.begin(("), "the script of the perturbation broken can't be"),
         (Perturbation("bad", "page.begin(() => nothing());"), "bad threw ReferenceError: nothing"),
         (Perturbation("wild", "nothing();"), "wild threw ReferenceError: nothing is not defined"),
-        (Perturbation("new", "", "declaration"), r"declares nothing for the perturbation new: set"),
+        (
+            Perturbation("new", "0", "declaration"),
+            r"declares nothing for the perturbation new: set",
+        ),
     ],
 )
 def test_a_script_or_page_that_can_not_work_is_an_error(perturbed, browser, kind, message):

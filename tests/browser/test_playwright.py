@@ -7,6 +7,7 @@ import pytest
 from own_pages import Pages
 
 from pytest_miniwob_agent import Acted, Case, Limits, run_episode
+from pytest_miniwob_agent.tasks.perturbations import shipped_kinds
 from pytest_miniwob_agent.testing import ScriptedLLM
 
 pytest.importorskip("playwright")  # an environment from before it was among the development tools
@@ -38,14 +39,13 @@ def drive(tmp_path, browser, playwright):
                 found = playwright.chromium.connect_over_cdp(handed.cdp_url)
                 self.work(found.contexts[0].pages[0], handed, llm)
 
-    def play(body, work, **files):
+    def play(body, work, kind=None, **files):
         pages.write(page_html=f"<!DOCTYPE html><body>{body}</body>", **files)
         model = ScriptedLLM(lambda prompt, purpose: "reply")
         agent = work if hasattr(work, "solve") else Agent(work)
         case = Case("page", "own", 1)
-        return run_episode(
-            case, agent, pages.open("page"), model, Limits(steps=100), model="m", raising=True
-        )
+        page = pages.open("page").perturb(kind)
+        return run_episode(case, agent, page, model, Limits(steps=100), model="m", raising=True)
 
     return play
 
@@ -314,3 +314,18 @@ def test_a_program_answers_dialogs(drive):
         'click <button> "Name"', 'accept "Name?" with "Ann"', 'click <button> "Ask"',
         'dismiss "Sure?"', 'click <button> "Later"', 'accept "Still?"',
     ]  # fmt: skip
+
+
+def test_a_click_that_a_perturbation_takes_is_an_action(drive):
+    body = """<button onclick="done = 1">Go</button> <script>
+        let done = 0;
+        window.task = { goal: "Click.", reward: () => done };
+    </script>"""
+
+    def work(page, handed, llm):
+        page.get_by_role("button").click()
+        page.get_by_role("button").click()
+
+    episode = drive(body, work, kind=shipped_kinds()["inert"])
+    assert episode.solved
+    assert actions(episode) == ['click <button> "Go"'] * 2

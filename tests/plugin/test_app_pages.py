@@ -33,7 +33,7 @@ TEST = """
 
     TASK = AppTask("task", goal="Do it.", solved_when=lambda trial: {solved}, {more})
 
-    @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
+    @pytest.mark.miniwob(TASK, seeds=[1], trials=1, {marker})
     def test_task(miniwob_episode):
         assert miniwob_episode.solved, miniwob_episode.explain()
         assert all(text in miniwob_episode.explain() for text in {said})
@@ -44,13 +44,14 @@ TEST = """
 def play(pytester, chat_server):
     """Record a task on pages by a plan of actions, and replay it."""
 
-    def run(pages, plans, solved, more='app="app"', conftest="", said=()):
+    def run(pages, plans, solved, more='app="app"', conftest="", said=(), marker=""):
         pytester.makepyfile(pages=f"PAGES = {pages!r}")
         pytester.makeconftest(APP + PAGES)
         if conftest:
             with pytester.path.joinpath("conftest.py").open("a") as file:
                 file.write(conftest)
         test = TEST.replace("{solved}", solved).replace("{more}", more)
+        test = test.replace("{marker}", marker)
         pytester.makepyfile(test.replace("{said}", repr(said)))
         pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
         left = iter(plans)
@@ -276,3 +277,54 @@ def test_a_frame_that_can_not_be_read_is_named(play):
         said=("in the element <iframe> is not read, and does not go by the page's clock: https://app",
               "a request was refused, as it leads out of the app: GET http://elsewhere.example/ad"),
     )  # fmt: skip
+
+
+ASKING = """<!DOCTYPE html><p id=out>nothing</p>
+    <button onclick="byFetch()">Fetch</button> <button onclick="byRequest()">Request</button>
+    <script>
+      const byFetch = async () => {
+        out.textContent = "asking";
+        const answer = await fetch("/save", {method: "POST"});
+        out.textContent = `${answer.status} ${await answer.text()}`;
+      };
+      const byRequest = () => {
+        const request = new XMLHttpRequest();
+        request.open("POST", "/save");
+        request.onload = () => { out.textContent = `${request.status} ${request.responseText}`; };
+        request.send();
+        out.textContent = "asking";
+      };
+    </script>"""
+
+
+@pytest.mark.parametrize("button", ["click id=2", "click id=3"], ids=["fetch", "request"])
+def test_a_request_of_an_app_is_refused_once(play, button):
+    prompts = play(
+        {"/": ASKING, "/save": "saved"}, [[button], [button], ['answer "x"']],
+        "trial.answer and len(trial.requests) == 2",  # the page, and what was not refused
+        marker='perturb="failing"',
+    )  # fmt: skip
+    assert 'text "503 {\\"error\\":' in prompts[1]
+    assert 'text "200 saved"' in prompts[2]
+
+
+@pytest.mark.parametrize("button", ["click id=2", "click id=3"], ids=["fetch", "request"])
+def test_a_request_of_an_app_is_answered_late(play, button):
+    prompts = play(
+        {"/": ASKING, "/save": "saved"}, [[button], ["wait 8 s"], ['answer "x"']],
+        "trial.answer and trial.asked('POST', '/save')",
+        marker='perturb="slow", agents=[("reflective", {"screen": "tree", "actions": "all"})]',
+    )  # fmt: skip
+    assert 'text "asking"' in prompts[1]
+    assert 'text "200 saved"' in prompts[2]
+
+
+def test_labels_of_an_app_are_other_words(play):
+    prompts = play(
+        {"/": ASKING, "/save": "saved"}, [["click id=2"], ['answer "x"']],
+        "trial.answer and trial.asked('POST', '/save')",
+        'app="app", perturb={"reworded": {"Fetch": "Get", "200 {}": "It is {}"}}',
+        marker='perturb="reworded"',
+    )  # fmt: skip
+    assert 'button "Get"' in prompts[0]
+    assert 'text "It is saved"' in prompts[1]

@@ -300,7 +300,7 @@ def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
     {"reward": 1}, {"dialogs": True}, {"dialogs": {"confirm": "yes"}}, {"dialogs": {"alert": True}},
     {"scrub": {"(": ""}}, {"scrub": {"a": r"\1"}}, {"scrub": ["a"]}, {"redact": "key"},
     {"redact": ["["]}, {"clock": "2030-01-01"}, {"origins": "https://login.example"},
-    {"viewport": (0, 720)}, {"viewport": 1280},
+    {"perturb": "late"}, {"viewport": (0, 720)}, {"viewport": 1280},
 ], ids=str)  # fmt: skip
 def test_an_argument_that_can_not_be_used_is_named_at_once(wrong):
     given = {"app": "shop", "goal": "Buy it.", "reward": lambda app, trial: 1} | wrong

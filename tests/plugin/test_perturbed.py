@@ -71,6 +71,7 @@ def test_all_are_those_that_fit(collect):
         ('["slow"]', '"click-test"', "'slow': the pages of the miniwob package make no requests"),
         ('["language"]', '"click-test"', "the pages of the miniwob package declare nothing for it"),
         ('"overlai"', '"page"', "no perturbation is called 'overlai' (did you mean overlay"),
+        ('"late"', '"perturbed"', 'the suite perturbed has all perturbations: name "apps" to'),
         ("[1]", '"page"', "the miniwob marker's perturb must be names and Perturbations"),
         ('"overlay"', '"browsergym"', "a list of problems can't be perturbed"),
         ('Perturbation("A b", "")', '"page"', "a perturbation can't be called 'A b'"),

@@ -7,7 +7,6 @@ import {
 } from "./saved.js";
 import { Fault, declared, goesOn, own, shownError, trial } from "./trial.js";
 import { add } from "./clock.js";
-import { listen } from "./listeners.js";
 
 const { APP } = Constants;
 const Observer = MutationObserver;
@@ -116,17 +115,18 @@ const hide = (selector) => {
   };
 };
 
-// The events of a press of the mouse; the first one decides about all.
+// The events of a press of the mouse; the first one decides about all. Who watches a program hears of them
+// before, at the window (witness.js).
 const PRESS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 let swallows = false;
 const onClick = (run) => {
-  if (!hooks.click.length) PRESS.forEach((type) => listen(type, (event) => {
+  if (!hooks.click.length) PRESS.forEach((type) => document.addEventListener(type, (event) => {
     if (!event.isTrusted || trial.seed === null) return;
     if (type === "pointerdown") swallows = hooks.click.some((hook) => hook(event));
     if (!swallows) return;
     Events.preventDefault(event);
     Events.stopImmediatePropagation(event);
-  }));
+  }, { capture: true, passive: false }));
   Arrays.push(hooks.click, run);
 };
 
