@@ -58,6 +58,7 @@ EXAMPLES = {
     "trials": "3",
     "steps": "20",
     "repeats": "4",
+    "max_answer": "200",
     "pages": "tests/pages",
     "record": "new_episodes",
     "cassettes": "recordings",

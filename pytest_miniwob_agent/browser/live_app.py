@@ -39,9 +39,6 @@ POLL = 0.02
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
 """Media types of answers that `fetch` gets by and by."""
 
-LARGEST = 50_000_000
-"""Bytes of an answer that can be recorded."""
-
 TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
 """Media types in which the app's address may stand."""
 
@@ -98,6 +95,7 @@ class LiveApp:
         task: the task on it.
         addresses: such as `http://127.0.0.1:8000`.
         bypass_vcr: a context in which a user's vcrpy cassettes ignore the requests.
+        largest: bytes of an answer that can be recorded.
     """
 
     def __init__(
@@ -105,8 +103,9 @@ class LiveApp:
         task: AppTask,
         addresses: Collection[str],
         bypass_vcr: Callable[[], AbstractContextManager[None]],
+        largest: int = 50_000_000,
     ) -> None:
-        self._task, self._bypass_vcr = task, bypass_vcr
+        self._task, self._bypass_vcr, self._largest = task, bypass_vcr, largest
         self._addresses = {
             _shown_origin(address, "app" if number == 1 else f"app-{number}.app"): address
             for number, address in enumerate(addresses, start=1)
@@ -265,10 +264,10 @@ class LiveApp:
                 f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does it "
                 f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
             ) from None
-        if len(body) > LARGEST:
+        if len(body) > self._largest:
             raise PageError(
                 f"{request} got {len(body):,} bytes, which is more than a recording takes "
-                f"({LARGEST:,}): let the task do without it"
+                f"({self._largest:,}): let the task do without it, or give --miniwob-max-answer"
             )
         return self._for_page(PageResponse(found.status, kept, body))
 

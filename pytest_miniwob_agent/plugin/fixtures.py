@@ -119,7 +119,8 @@ def _open_app(
 
     def start() -> tuple[Any, LiveApp]:
         values = [_app_of(request, task, name) for name in (task.app, *task.origins)]
-        live = LiveApp(task, [address_of(task, value) for value in values], bypass_vcr)
+        addresses = [address_of(task, value) for value in values]
+        live = LiveApp(task, addresses, bypass_vcr, settings.max_answer * 1_000_000)
         request.addfinalizer(live.close)
         return values[0], live
 

@@ -145,6 +145,12 @@ class Settings:
         default="cassettes",
         metavar="DIR",
     )
+    max_answer: int = option(
+        "record answers of apps that have at most N million bytes each",
+        parse=parse_count,
+        default="50",
+        metavar="N",
+    )
     answers: Path | None = option(
         "with --miniwob-record=defer: first put the completions of this Batch API output file "
         "into the cassettes that wait for them",
