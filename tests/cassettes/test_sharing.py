@@ -109,6 +109,43 @@ def test_deferred_requests_of_variants_wait_once(variants):
     check_shared(variants)
 
 
+def test_memories_have_the_same_first_trial(pytester, chat_server, monkeypatch):
+    """The plain one also has the same first reflection; a retry makes no call of its own."""
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    pytester.makeconftest(FAKE_PAGE)
+    agents = (
+        """["reflective", *(("reflective", {"memory": name}) for name in ("plain", "retry"))]"""
+    )
+    pytester.makepyfile(
+        TEST.replace("AGENTS =", f"AGENTS = {agents}\n    UNUSED =").replace("repeats", "trials")
+    )
+
+    def reply(prompt):
+        if "Find the earliest action" in prompt:
+            return "For action index=1, you should click id=2."
+        if "Say in one short sentence" in prompt:
+            return "The menu was opened."
+        return "click id=3" if ">Save<" in prompt else "click id=1"
+
+    chat_server.reply = reply
+    live = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
+    pytester.runpytest(*live, "-p", "no:randomly").assert_outcomes(passed=2, failed=1)
+    calls = {
+        name: read_cassette(pytester.path / f"cassettes/reflective{name}/m/click-menu-2/1.yaml")
+        for name in ("", "-plain-memory", "-retry-memory")
+    }
+    own = {name: [call for call in made if not call.answered_in] for name, made in calls.items()}
+    first = [call.origin.purpose for call in calls[""] if call.origin.trial == 1]
+    assert first == ["plan", "summarise", "plan"]
+    for made in calls.values():
+        shared = zip(made, calls[""][:3], strict=False)
+        assert all(one.request == other.request for one, other in shared)
+    assert own["-retry-memory"] == []
+    assert {call.origin.trial for call in own["-plain-memory"]} == {2}
+    assert "reflect" not in {call.origin.purpose for call in own["-plain-memory"]}
+    assert len(chat_server.requests) == sum(map(len, own.values()))
+
+
 @pytest.mark.parametrize(
     ("stem", "group"),
     [
