@@ -221,6 +221,11 @@ class MiniwobPage:
             read = self._read("live", round(seconds * 1000))
         return float(read["reward"]), bool(read["done"])
 
+    def ask(self, function: str, *values: Any) -> Any:
+        """Call a function that looks at the page as it is (page/locators.js)."""
+        with self._browser.guard(f"looking at {self._name}"):
+            return self._browser.call("miniwobAgent.ask", function, *values)
+
     def html(self) -> str:
         """The visible page as HTML; actions may name every element in it by its `data-ref`."""
         if self._browser.devtools.dialog:

@@ -1,7 +1,8 @@
 """Recorded episodes, and what they were made with.
 
-`miniwob-agent show` prints an item's whole episode as it is replayed, `play` shows it in a window,
-an action at a time, and `prompts copy` copies an agent's prompts.
+`miniwob-agent show` prints an item's whole episode as it is replayed, or a solved one as a test for
+Playwright; `play` shows it in a window, an action at a time, and `prompts copy` copies an agent's
+prompts.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import shlex
 import sys
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.agents.registry import prompt_files
 from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import counted, listed, nearest, sanitize_line
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.plugin.inner import Step
 
 
 def add_show(commands: Commands) -> None:
@@ -35,6 +39,14 @@ def add_show(commands: Commands) -> None:
         "  miniwob-agent show click-tab/3 -- tests/test_mine.py --miniwob-seeds=3",
     )
     add_item(parser)
+    parser.add_argument(
+        "--as",
+        dest="form",
+        choices=["text", "playwright"],
+        default="text",
+        help="playwright: print a test for pytest-playwright that takes the actions of the solved "
+        "trial, on an app or a page of your own; refused if an action has no locator",
+    )
     parser.set_defaults(run=show)
 
 
@@ -54,13 +66,21 @@ def add_item(parser: ArgumentParser) -> None:
 
 def show(options: Namespace) -> int:
     """Print an item's episode; return 1 if the item has no result."""
-    return replay_item(options, options.pytest_args)
+    if options.form == "text":
+        return replay_item(options, options.pytest_args)
+    from pytest_miniwob_agent.plugin.inner import replay
+    from pytest_miniwob_agent.terminal.script import ScriptWriter
+
+    writer = ScriptWriter()
+    replay(options.case, options.pytest_args, writer, writer.follow)
+    print(writer.script)
+    return 0
 
 
 def replay_item(
     options: Namespace,
     pytest_args: list[str],
-    step: Callable[[AnyAction | str], bool] | None = None,
+    step: Step | None = None,
     slowmo: int | None = None,
 ) -> int:
     """Replay an item, see `inner.replay`, and print its episode."""
@@ -105,7 +125,7 @@ def play(options: Namespace) -> int:
     return replay_item(options, args, partial(wait, options.auto), options.slowmo)
 
 
-def wait(auto: int | None, following: AnyAction | str) -> bool:
+def wait(auto: int | None, following: AnyAction | str, *page: object) -> bool:
     """Announce what follows, and wait for Enter or `auto` milliseconds; return False to quit."""
     text = f"next: {sanitize_line(following)}"
     if isinstance(following, str):

@@ -35,6 +35,7 @@ from pytest_miniwob_agent.plugin.reading import read_settings, suite_files
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.screen import render
+from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 NO_ITEMS = (
     "no item here uses a cassette: run this where your tests are, or name them after --; and name "
@@ -43,6 +44,10 @@ NO_ITEMS = (
 
 Begin = Callable[[Path, Path], None]
 """Is told the folders of cassettes and of unused calls."""
+
+Step = Callable[[AnyAction | str, Any, TaskPage], bool]
+"""Is told of an action before it is carried out, or that a `trial` or the `episode` ends, with the
+page and its task; the replay ends when it returns False."""
 
 _LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
 """Our options that write, judge, or belong to recording."""
@@ -73,14 +78,14 @@ def replay(
     case: str,
     args: Sequence[str],
     observer: Observer,
-    step: Callable[[AnyAction | str], bool] | None = None,
+    step: Step | None = None,
     slowmo: int | None = None,
 ) -> None:
     """Replay the one item of `pytest ARGS` whose id is `case`, or ends with it.
 
     No model behind a cassette is called, and nothing is written. The observer gets no pictures.
-    `step` is called before each action, and with `trial` or `episode` where that ends; the replay
-    ends when it returns False. `slowmo` are milliseconds that each action takes longer.
+    `step` is called before each action, and where a trial or the episode ends. `slowmo` are
+    milliseconds that each action takes longer.
 
     Raises:
         UsageError: no item has this id, or more than one, or pytest can't run it; the message has
@@ -117,7 +122,7 @@ class _Player(_Replay, Observer):
 
     case: str
     observer: Observer
-    step: Callable[[AnyAction | str], bool] | None
+    step: Step | None
     slowmo: int | None
     complete: bool = False
     failure: BaseException | None = None
@@ -136,12 +141,14 @@ class _Player(_Replay, Observer):
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
         """Leave the one item that is meant."""
-        ids = {item.nodeid: found.case.id for item in items if (found := problem_of(item))}
+        found = {item.nodeid: problem for item in items if (problem := problem_of(item))}
+        ids = {name: problem.case.id for name, problem in found.items()}
         meant = [
             name
             for name, id_ in ids.items()
             if name == self.case or f"/{id_}".endswith(f"/{self.case}")
         ]
+        self._task = next((found[name].page for name in meant), None)
         items[:] = [item for item in items if [item.nodeid] == meant]
         if session.testsfailed or len(meant) == 1:  # a failure is in pytest's output
             return
@@ -157,6 +164,7 @@ class _Player(_Replay, Observer):
 
     def observe(self, environment: Page) -> Observer:
         """Follow the item's run."""
+        self._page = environment
         with self._in_command():
             if self.wants_pictures and not isinstance(environment, Visible):
                 raise UsageError(
@@ -189,8 +197,9 @@ class _Player(_Replay, Observer):
     def _wait(self, following: AnyAction | str) -> None:
         """Wait until the user lets the replay go on; end the run if not."""
         assert self.step is not None
+        assert self._task is not None
         with self._in_command():
-            go_on = self.step(following)
+            go_on = self.step(following, self._page, self._task)
         if not go_on:
             self.complete = True
             raise KeyboardInterrupt  # which no agent takes for an error of its own

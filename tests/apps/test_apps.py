@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 from answers import completion
+from playwright_scripts import print_script, run_scripts
 from projects import OF_APPS, OTHERS, ROOT, SLOW
 from servers import ChatServer
 
@@ -308,6 +309,26 @@ def test_its_replay_is_the_same_in_whole_chromium(recorded):
 @pytest.mark.sweep
 def test_its_replay_is_the_same_in_another_zone_and_language(recorded):
     check(recorded, IN_ORDER, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+
+
+@pytest.mark.sweep
+def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
+    project = Project(recorded[0].folder, tmp_path, recorded[0].arguments)
+    lines = map(json.loads, recorded[1].decode().splitlines())
+    cases = [line["case"] for line in lines if "case" in line]
+    apps = {"APPS": str(APPS)}
+    runs = [print_script(project.folder, case, *project.arguments, **apps) for case in cases]
+    if "--miniwob-agent=program:Program" in project.arguments:
+        assert all("a program did it" in run.stderr for run in runs)
+    else:
+        assert [run.stderr for run in runs] == [""] * len(cases)
+        name = project.folder.name
+        plugins = {
+            "django_admin": ["pytest_django"],
+            "flask_shop": ["pytest_flask"],
+            "notes": ["flask"],
+        }.get(name, [])
+        run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
 
 
 @pytest.mark.sweep

@@ -1,10 +1,12 @@
 """What examples/ has recorded is replayed: by its agents, and on its pages."""
 
+import shutil
 import subprocess
 import sys
 
 import pytest
 from frameworks import BROWSERS, FRAMEWORKS, program_of
+from playwright_scripts import print_script, run_scripts
 from projects import INNER_RUNS, ROOT
 
 pytestmark = pytest.mark.integration
@@ -107,6 +109,29 @@ def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
     python = program_of(BROWSERS, "python")
     file = f"{ADMIN}/test_admin_browser_use.py"
     assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n2")
+
+
+@pytest.mark.sweep
+def test_solved_tasks_on_an_app_run_as_playwright_tests(tmp_path):
+    """With the judges of the tasks at the end."""
+    folder = shutil.copytree(ROOT / ADMIN, tmp_path / "admin")
+    scripts = []
+    for number, name in enumerate(("add-group", "delete-user", "change-address", "join-group")):
+        run = print_script(folder, f"{name}/1", "test_admin.py")
+        assert run.returncode == 0, run.stderr
+        scripts.append(f"{run.stdout}    assert TASKS[{number}].reward(None, None) == 1\n")
+    scripts.append(print_script(folder, "find-staff/1", "test_admin.py").stdout)
+    run_scripts(folder, scripts, "pytest_django")
+
+
+@pytest.mark.sweep
+def test_solved_own_pages_run_as_playwright_tests(tmp_path):
+    folder = shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    runs = [
+        print_script(folder, f"login-code/{seed}", "test_login_code.py", PICTURES)
+        for seed in (1000, 1001, 1002)
+    ]
+    run_scripts(folder, [run.stdout for run in runs])
 
 
 PICTURES = '--miniwob-agent-params={"screen": "picture"}'

@@ -24,6 +24,7 @@ Everything else is in a world of ours, where no script of the page can replace a
   `waiting` (what changes meanwhile; for `Wait` and `Follow`)
 - acting: `aim` and `selection` (of text, and the clipboard)
 - `picture`: pictures, and the pointer in the window
+- `locators`: how a Playwright script names elements
 - `api`: the functions that Python calls
 
 `worker` runs first in the workers of apps.

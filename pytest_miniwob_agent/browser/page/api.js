@@ -10,6 +10,7 @@ import { byId, counter, focused, leaves } from "./leaves.js";
 import { dragged, marked, range, selected } from "./selection.js";
 import { everything } from "./everything.js";
 import { tree } from "./tree.js";
+import { gone, located, news } from "./locators.js";
 import { goalNow, markup } from "./html.js";
 import { follow, settleFinely, takeChanges, wait } from "./waiting.js";
 import { aim, caret, option, reach, spinner } from "./aim.js";
@@ -246,4 +247,7 @@ window.miniwobAgent = {
   option,
   marked,
   copied: () => trial.clipboard,
+  located: (id) => ({ opened: trial.opened, ...located(id) }),
+  news: (before, id) => ({ opened: trial.opened, url: location.href, alone: Main.inCore() ? "it is judged by core.js"
+    : Main.answered() ? "its page has a backend, task.api" : "", news: news(before), gone: gone(id) }),
 };

@@ -33,7 +33,7 @@ const params = (pattern, url) => {
 const ROUTE = /^[A-Z]+ (\/|https?:\/\/)\S*$/;
 
 // The routes of the task, checked where a trial begins.
-const routes = () => Object.entries(declared()?.api ?? {});
+export const routes = () => Object.entries(declared()?.api ?? {});
 export const checkRoutes = () => {
   Arrays.forEach(routes(), ({ 0: name, 1: handler }) => {
     if (!Patterns.exec(ROUTE, name) || typeof handler !== "function") {

@@ -11,7 +11,7 @@ import {
 } from "./trial.js";
 import { began, clock, nextFrame, pass, queued, rest, restless } from "./clock.js";
 import { dress, trees } from "./motion.js";
-import { answerRequest, begun, line, quiet, routed, waits } from "./requests.js";
+import { answerRequest, begun, line, quiet, routed, routes, waits } from "./requests.js";
 import { download, stay, told } from "./network.js";
 import { wires } from "./sockets.js";
 import "./dialogs.js";
@@ -49,6 +49,7 @@ const now = {
     return { value, values, min, max, step };
   },
   routed: (method, url) => Boolean(routed(method, url)),
+  answered: () => routes().length > 0,
   dress, files, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, payload, recognize,
   remark, restless, settingUp, stirred, taken, takeRemarks, watch, words,
 };

@@ -49,7 +49,7 @@ const IMPLICIT = {
 };
 
 // The role of an element, empty for a generic one.
-const roleOf = (element) => {
+export const roleOf = (element) => {
   const [role] = /[a-z]+(-[a-z]+)*/.exec(plain(element).getAttribute("role") ?? "") ?? [];
   if (role && !NO_ROLE.test(role)) return role;
   if (role && !plain(element).hasAttribute("tabindex")) return "";
@@ -72,7 +72,7 @@ const instead = (element) => {
 
 // The text of an element as a part of the name of another one. What is hidden is no part of it, but
 // where all of the element is.
-const said = (root, named = null) => {
+export const said = (root, named = null) => {
   const shows = (element) => getComputedStyle(element).display === "contents"
     || plain(element).checkVisibility({ visibilityProperty: true });
   const unseen = !shows(root);
@@ -94,7 +94,7 @@ const said = (root, named = null) => {
 };
 
 // The elements that are said to label one, in its tree or one around it.
-const labels = (element) => {
+export const labels = (element) => {
   const ids = plain(element).getAttribute("aria-labelledby")?.trim().split(/\s+/);
   if (!ids?.[0]) return plain(element).ariaLabelledByElements ?? [];
   return ids.map((id) => {
@@ -127,7 +127,7 @@ const generated = (element) => ["::before", "::after"].map((part) => {
 }).join(" ").trim();
 
 // The name of an element, and whether its content gives it.
-const nameOf = (element, role) => {
+export const nameOf = (element, role) => {
   const named = given(element);
   const content = !named && NAMED_BY_CONTENT.has(role) ? said(element) : "";
   if (named || content) return [named || content, !named];

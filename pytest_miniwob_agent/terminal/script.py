@@ -1,0 +1,301 @@
+"""A solved episode as a test for pytest-playwright, for `miniwob-agent show --as playwright`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_miniwob_agent.core import actions
+from pytest_miniwob_agent.core.app import AppTask
+from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.events import Acted, Event, TrialStarted
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.protocols import Observer
+from pytest_miniwob_agent.core.text import sanitize_line
+from pytest_miniwob_agent.tasks.catalogue import TaskPage
+
+ON_APP = """\
+import pytest
+from playwright.sync_api import Page, expect
+{imported}
+
+@pytest.fixture
+def address({fixture}):
+{prepared}    url = getattr({app}, "url", {app})
+    return url() if callable(url) else url
+
+
+def {name}(page: Page, address: str) -> None:
+    page.set_viewport_size({{"width": {width}, "height": {height}}})
+    page.goto(address + {start})
+"""
+
+ON_FOLDER = """\
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, Route, expect
+
+FOLDER = Path({folder})
+
+
+def answer(route: Route) -> None:
+    file = FOLDER / urlsplit(route.request.url).path.lstrip("/")
+    file = file / "index.html" if file.is_dir() else file
+    route.fulfill(path=file) if file.is_file() else route.abort()
+
+
+def {name}(page: Page) -> None:
+    page.route("**/*", answer)
+    page.goto("http://pages.localhost/{start}")
+    page.evaluate(
+        \"""async (seed) => {{  // the random numbers are those of the item
+            let n = 1 + ((Math.imul(seed + 1, 2654435761) >>> 0) % 2147483646);
+            Math.random = () => (n = (n * 48271) % 2147483647) / 2147483647;
+            for (let count = 0; count < 3; count++) Math.random();
+            await task.setup?.(seed, {{}});
+        }}\""",
+        {seed},
+    )
+"""
+
+PREPARE = "    # Prepare the app here, as the `setup` of its AppTask does.\n"
+
+KEYS = {"CTRL": "Control", "PAGEUP": "PageUp", "PAGEDOWN": "PageDown"}
+KEYS |= {f"ARROW{way.upper()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")}
+"""Playwright's names of keys, where they differ in more than their case."""
+
+CODE = {
+    actions.Click: "{found}.click()",
+    actions.DoubleClick: "{found}.dblclick()",
+    actions.Hover: "{found}.hover()",
+    actions.Scroll: "{found}.hover()\n{page}.mouse.wheel(0, {pixels})",
+    actions.Select: "{found}.select_text()",
+    actions.Drag: "{found}.drag_to({target})",
+    actions.Choose: "{found}.select_option(label={option})",
+    actions.Enter: "{found}.click()\n{page}.keyboard.type({text})",
+    actions.Type: "{page}.keyboard.type({text})",
+    actions.Press: "{page}.keyboard.press({key})",
+    actions.Hold: "{page}.keyboard.down({key})",
+    actions.Release: "{page}.keyboard.up({key})",
+    actions.Copy: '{page}.keyboard.press("ControlOrMeta+C")',
+    actions.Paste: '{page}.keyboard.press("ControlOrMeta+V")',
+    actions.Wait: "{page}.wait_for_timeout({seconds} * 1000)",
+    actions.Upload: "with {page}.expect_file_chooser() as chosen:\n    {found}.click()\n"
+    "chosen.value.set_files(FOLDER / {path})",
+    actions.Answer: "# The answer is {text}.",
+}
+"""The code of actions: their fields, `page`, and the locators of their elements."""
+
+
+class ScriptWriter(Observer):
+    """Writes the test while an item is replayed; `script` is the text, once the item has ended.
+
+    Raises:
+        UsageError: the item has no result or is not solved, or an action has no locator.
+    """
+
+    def __init__(self) -> None:
+        self.script = ""
+        self._solved = False
+        self._page, self._goal, self._answer, self._seen = "page", "", "", ""
+        self._code: list[str] = []  # of each action
+        self._dialogs: list[str] = []  # the answers to those of the last action
+        self._said: list[str] = []  # what was typed and clicked
+        self._looked: list[dict[str, Any]] = [{}]  # what is known of the last action's elements
+
+    def follow(self, following: actions.AnyAction | str, page: Any, task: TaskPage) -> bool:
+        """Look at the page as it is before an action, and at the end of the episode."""
+        self._task = task
+        if following == "episode" and self._solved:
+            seen = "" if self._answer else self._seen
+            self._end = page.ask("news", seen, self._looked[0].get("id"))
+            self._use(self._end)
+        elif isinstance(following, actions.Action):
+            ids = actions.elements_of(following) or (None,)
+            self._looked = [page.ask("located", id_) for id_ in ids]
+            self._use(self._looked[0])
+        return True
+
+    def _use(self, looked: Mapping[str, Any]) -> None:
+        """Go on in the window that the last action has opened, or in the one before."""
+        if looked["opened"] and self._page == "page":
+            inner = self._code[-1].replace("\n", "\n    ")
+            opening = f"with page.expect_popup() as opened:\n    {inner}\npopup = opened.value"
+            self._code[-1] = opening
+        self._page = "popup" if looked["opened"] else "page"
+
+    def before_episode(self, case: Case) -> None:
+        """Begin."""
+        self._case = case
+
+    def on_event(self, event: Event) -> None:
+        """Take an action down; of those of several trials the last remain."""
+        if isinstance(event, TrialStarted):
+            observation = event.observation
+            self._code, self._dialogs, self._said = [], [], []
+            self._page, self._goal, self._answer = "page", observation.goal, ""
+        elif isinstance(event, Acted):
+            self._solved, observation = event.transition.solved, event.transition.observation
+            if event.transition.error is None:
+                self._take(event.action, event.step, observation.elements)
+        else:
+            return
+        if not (self._solved or observation.dialog):
+            self._seen = "\n".join(f"{one.text}\n{one.value}" for one in observation.elements)
+
+    def _take(self, action: actions.AnyAction, step: int, after: tuple[Element, ...]) -> None:
+        if isinstance(action, actions.DialogAction):
+            text = getattr(action, "text", None)
+            answer = "accept" if isinstance(action, actions.Accept) else "dismiss"
+            self._dialogs.append(f"dialog.{answer}({'' if text is None else quoted(text)})")
+            return
+        self._answer_dialogs()
+        try:
+            self._code += self._code_of(action, after)
+        except ValueError as why:
+            said = f"action {step} has no locator, as {why}: {sanitize_line(action)}"
+            raise self._refused(said) from None
+
+    def _answer_dialogs(self) -> None:
+        """Have the last action's dialogs answered, each by a handler that is there before it."""
+        handler = ""
+        for answer in reversed(self._dialogs):
+            body = f"({handler}, {answer})" if handler else answer
+            handler = f'{self._page}.once("dialog", lambda dialog: {body})'
+        if handler:
+            self._code[-1] = f"{handler}\n{self._code[-1]}"
+        self._dialogs = []
+
+    def _code_of(self, action: actions.AnyAction, after: tuple[Element, ...]) -> Iterator[str]:
+        """The code of an action, once for each time; a ValueError says why there is none."""
+        if isinstance(action, actions.ByProgram):
+            raise ValueError("a program did it, of which only words are recorded")
+        fields, looked = to_data(action), self._looked[0]
+        text = fields.get("text")
+        by_place = any(fields.get(name) for name in ("at", "end"))
+        if by_place or type(action) not in CODE or (text and isinstance(action, actions.Select)):
+            raise ValueError("it goes to a point, a part of a text, or what moves")
+        places = [f"{self._page}{one['code']}" for one in self._looked if one.get("code")]
+        if len(places) < len(actions.elements_of(action)):
+            raise ValueError("its element has no role, name, label, text or test id")
+        self._said += filter(None, [text or looked.get("text")])
+        code = CODE[type(action)]
+        if isinstance(action, actions.Answer):
+            self._answer = action.text
+        elif isinstance(action, actions.Click) and looked["type"] in ("checkbox", "radio"):
+            code = "{found}.uncheck()" if looked["checked"] else "{found}.check()"
+        elif isinstance(action, actions.Upload) and looked["type"] == "file":
+            code = "{found}.set_input_files(FOLDER / {path})"
+        elif isinstance(action, actions.Enter) and looked["plain"] and "\n" not in action.text:
+            now = (one.value for one in after if one.id == action.element and one.value)
+            filled = next(now, "" if looked["value"] else action.text)
+            if filled:
+                fields["text"], code = filled, "{found}.fill({text})"
+        if key := fields.get("key"):
+            fields["key"] = KEYS.get(key, key.capitalize())
+        found, target = [*places, "", ""][:2]
+        values = {name: quoted(value) for name, value in fields.items()}
+        line = code.format(**values, page=self._page, found=found, target=target)
+        yield from [line] * fields.get("times", 1)
+
+    def _refused(self, why: str) -> UsageError:
+        return UsageError(f"{self._case} can't be a Playwright test: {why}")
+
+    def after_item(self, outcome: Outcome) -> None:
+        """Write the test."""
+        if outcome.episode is None:
+            raise self._refused(f"it has no result: {outcome.message or 'it is not recorded'}")
+        if not self._solved:
+            raise self._refused("it is not solved")
+        alone = "it is perturbed" if self._case.perturbation else self._end["alone"]
+        if alone:
+            raise self._refused(f"{alone}, which is there in items alone")
+        self._answer_dialogs()
+        verdict, source = self._verdict()
+        who = f"{outcome.result.agent} with {outcome.result.model or 'no model'}"
+        says = [f"{self._case}, as {who} solved it.", f"Goal: {self._goal}", f"Verdict: {source}"]
+        head = "\n\n".join(map(sanitize_line, says)).replace("\\", "\\\\").replace('"""', "'''")
+        lines = "\n".join([*self._code, *verdict]).splitlines()
+        body = "\n".join(f"    {line}" for line in lines)
+        name = re.sub(r"\W+", "_", f"test_{self._case.task}_{self._case.seed}")
+        self.script = f'"""{head}\n"""\n\n{self._start(name)}{body}'
+
+    def _start(self, name: str) -> str:
+        """The test up to its first action."""
+        task, seed = self._task, self._case.seed
+        if (app := task.app) is None:
+            assert task.root is not None
+            folder, start = display_path(task.root), task.file.relative_to(task.root)
+            return ON_FOLDER.format(
+                name=name, folder=quoted(folder.as_posix()), start=start.as_posix(), seed=seed
+            )
+        setup, module = setup_of(app, str(task.file))
+        fixture = "" if app.app.startswith("http") else app.app
+        value = fixture or quoted(app.app)
+        return ON_APP.format(
+            imported=f"from {module} import {re.split(r'[.[]', setup)[0]}\n" if setup else "",
+            prepared=f"    {setup}({value}, {seed})\n" if setup else PREPARE if app.setup else "",
+            name=name, fixture=fixture, app=value, start=quoted(app.start_of(seed)),
+            width=app.viewport[0], height=app.viewport[1],
+        )  # fmt: skip
+
+    def _verdict(self) -> tuple[list[str], str]:
+        """The code that checks the result, and what it goes by."""
+        app, seed, page = self._task.app, self._case.seed, self._page
+        path = urlsplit(self._end["url"])._replace(scheme="", netloc="").geturl()
+        code = []
+        if app is not None and path != app.start_of(seed):
+            code.append(f"expect({page}).to_have_url(address + {quoted(path)})")
+
+        def rank(one: Mapping[str, Any]) -> tuple[bool, int, bool]:
+            last = [at for at, said in enumerate(self._said, 1) if said in one["text"]]
+            return (
+                one["role"] in ("alert", "status"),
+                max(last, default=0),
+                one["role"] == "heading",
+            )
+
+        if shown := [one for one in self._end["news"] if self._answer in one["text"]]:
+            best = max(shown, key=rank)
+            how = f"to_have_value({quoted(best['text'])})" if best["field"] else "to_be_visible()"
+            code.append(f"expect({page}{best['code']}).{how}")
+        elif self._end["gone"]:
+            code.append(f"expect({page}{self._looked[0]['code']}).to_be_hidden()")
+        if app is None:
+            code.append(f'{page}.wait_for_function("task.reward({seed}, {{}}) === 1")')
+            return code, "what the page shows, and its own reward."
+        nothing = (
+            "# The page shows nothing new: ask the app here, as the judge of its AppTask does."
+        )
+        return code or [nothing], "the address and what the page shows."
+
+
+def quoted(value: object) -> str:
+    """A text or a number as Python has it."""
+    return json.dumps(value, ensure_ascii=not str(value).isprintable())
+
+
+def setup_of(task: AppTask, file: str) -> tuple[str, str]:
+    """The name of a task's `setup` in a test's file, such as `TASKS[0].setup`, and its module.
+
+    Both are empty if there is none.
+    """
+    for module, found in [*sys.modules.items()]:
+        if task.setup is not None and getattr(found, "__file__", None) == file:
+            for name, value in vars(found).items():
+                if value is task.setup:
+                    return name, module
+                if value is task:
+                    return f"{name}.setup", module
+                if isinstance(value, list | tuple) and task in value:
+                    return f"{name}[{value.index(task)}].setup", module
+    return "", ""
