@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pytest_miniwob_agent.core.errors import UsageError
 
@@ -58,11 +58,6 @@ class Case:
     def perturbation(self) -> str:
         """The name of the task's perturbation, empty if it is clean."""
         return self.task.partition("~")[2]
-
-    @property
-    def twin(self) -> Case:
-        """The case without its perturbation."""
-        return replace(self, task=self.base)
 
     def __str__(self) -> str:
         return self.id

@@ -54,7 +54,7 @@ def test_the_kind_is_in_the_task_of_the_id_and_selectable(collect):
     _, ids = collect('["clean", "overlay"]', "--collect-only", "-q", "-k", "overlay")
     assert ids == ["pages/page~overlay/3", "pages/page~overlay/4"]
     case = Case.from_id(ids[0])
-    assert (case.base, case.perturbation, case.twin.id) == ("page", "overlay", "pages/page/3")
+    assert (case.base, case.perturbation) == ("page", "overlay")
 
 
 def test_all_are_those_that_fit(collect):
