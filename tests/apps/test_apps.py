@@ -364,3 +364,42 @@ def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, numb
     results, _ = project.record(model)
     assert len(model.requests) == 13 + 1
     check((project, results, {"live_server"}), IN_ORDER)
+
+
+MOMENTS = 4
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_a_recording_killed_at_any_moment_loses_no_call_but_the_one_under_way(
+    model, tmp_path, moment, again
+):
+    """Before a body, a call, traffic or a cassette is written, or the unfinished one removed."""
+    source = ROOT / "tests" / "apps" / "flask_shop"
+    if again:
+        earlier = Project(source, tmp_path / "earlier", ["-korder"])
+        earlier.record(model)
+        source = earlier.folder
+        tests = source / "test_shop.py"
+        tests.write_text(tests.read_text().replace("5 Quay.", "5 Quay!"))
+
+    def begin(name, last):
+        project = Project(source, tmp_path / name, ["-korder"])
+        changes = tmp_path / f"{name}.txt"
+        own = {"KILL_AT": str(last), "CHANGES": str(changes), "OPENAI_API_KEY": "none"}
+        model.requests.clear()
+        project.start("-pkill_plugin", *recording(model), **own).communicate()
+        return project, changes.read_text().splitlines()
+
+    _, changes = begin("whole", -1)
+    whole = len(model.requests)
+    last = moment * (len(changes) - 1) // (MOMENTS - 1)
+    project, made = begin("killed", last)
+    assert len(made) == last + 1
+    asked = len(model.requests)
+    results, _ = project.record(model)
+    under_way = made[-1].endswith(".partial.yaml") and "rename" in made[-1]
+    assert asked < whole or not under_way
+    assert len(model.requests) == whole + under_way
+    check((project, results, {"live_server"}), IN_ORDER)
