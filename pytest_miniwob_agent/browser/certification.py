@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
-from pytest_miniwob_agent.browser.own_page import OwnPage
+from pytest_miniwob_agent.browser.own_page import UNANSWERED, OwnPage
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.browser.server import UNANSWERED
 from pytest_miniwob_agent.core import actions
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, PageError

@@ -197,7 +197,7 @@ class DevTools(Client):
         """
         self.on("Debugger.scriptParsed", self._parsed.append)
         self.on("Input.dragIntercepted", self._begin_drag)
-        self.on("Inspector.targetCrashed", lambda _: self._lose("the page crashed"))
+        self.on("Inspector.targetCrashed", self._crash)
         self.on("Page.fileChooserOpened", self._open_chooser)
         self.on("Page.javascriptDialogClosed", self._close_dialog)
         self.on("Page.javascriptDialogOpening", self._open_dialog)
@@ -213,6 +213,10 @@ class DevTools(Client):
         """Send what follows to the window that was opened last."""
         self._session, self.window = self.opened[-1]
         self.world = None
+
+    def _crash(self, event: Message) -> None:
+        if any(event["session"] == session for session, _ in self.opened):
+            self._lose("the page crashed")  # a shared worker's end is called so, too
 
     def _detach(self, event: Message) -> None:
         """Go back to the window before the one that was closed, whose commands come to an end."""

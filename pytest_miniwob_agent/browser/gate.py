@@ -1,4 +1,4 @@
-"""All requests of an app's pages, answered here: nothing of them goes to the network.
+"""All requests of your own pages and an app's, answered here: nothing of them goes to the network.
 
 Requests are paused by CDP's Fetch domain, and fulfilled in the order in which the page made them,
 live and replayed alike. Scripts and answers to scripts come one at a time, each once the one before
@@ -7,31 +7,40 @@ has arrived. The page's clock waits until nothing is under way (page/network.js)
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
-import re
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from http.client import responses
 from typing import Any
 from urllib.parse import quote
 
 from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
-from pytest_miniwob_agent.browser.gate_commands import GATE, OPEN, WINDOWS, worker_commands
+from pytest_miniwob_agent.browser.gate_commands import (
+    GATE,
+    OPEN,
+    WINDOWS,
+    UnderWay,
+    for_task,
+    fulfilling,
+    is_download,
+    made_request,
+    said_by_task,
+    worker_commands,
+)
 from pytest_miniwob_agent.browser.page import BINDING
 from pytest_miniwob_agent.browser.sockets import STREAM, Deliveries
 from pytest_miniwob_agent.core.app import (
-    App,
+    REFUSED,
     PageMessage,
     PageRequest,
     PageResponse,
+    Source,
     file_name,
     without_refresh,
 )
@@ -43,23 +52,20 @@ ORDERED = frozenset(("Script", "XHR", "Fetch", "EventSource"))
 COUNTED = frozenset(("Document", *ORDERED))
 """Kinds of requests that the page's clock waits for: no icon, for which a browser asks any time."""
 
+SCRIPTED = frozenset(("XHR", "Fetch", "Ping"))
+"""Kinds of requests that a task of your own pages may answer, by `task.api`."""
+
+BLOCKING = "VeryHigh"
+"""The priority of a request of a script that waits for it, so that the page can do nothing else."""
+
 ARRIVAL = 1.0
 """Real seconds that an answer may take from here to the page."""
 
 ANNOUNCED = 0.2
 """Real seconds to wait for the event that tells the order of a request which is paused already."""
 
-DELAYABLE = ("Medium", "Low", "VeryLow")
-"""Priorities of requests that Chromium announces, and may hold back until others have ended."""
-
-FLYING = 2
-"""It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
-
 POLL = 0.02
 """Real seconds between two questions whether the app may still send something."""
-
-SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
-"""Media types that a window shows; it downloads anything else."""
 
 EMPTY = (204, 205)
 """Statuses of answers after which the page stays."""
@@ -71,12 +77,13 @@ class Gate:
     Args:
         devtools: the window.
         prepare: commands for each window that its pages open.
-        app: answers, in a thread.
+        source: answers, in a thread.
         step: the number of actions so far.
         now: the page's clock at the beginning of the trial, in milliseconds since 1970.
+        api: True if the page's own task is asked first, where a script makes a request.
 
     Attributes:
-        error: the first error of the app.
+        error: the first error of the source.
         remarks: what the author of the task should know.
         downloads: the digests of downloaded files, by their names.
     """
@@ -85,25 +92,27 @@ class Gate:
         self,
         devtools: DevTools,
         prepare: Sequence[Command],
-        app: App,
+        source: Source,
         step: Callable[[], int],
         now: float,
+        *,
+        api: bool = False,
     ) -> None:
         self._devtools, self._prepare = devtools, prepare
-        self._app, self._step, self._now = app, step, now
+        self._source, self._step, self._now = source, step, now
+        self._api = SCRIPTED if api else frozenset()
+        self._counted = COUNTED | self._api
         self._changed = threading.Condition()
-        self._order: list[str] = []  # network ids of requests that are not answered, as made
-        self._paused: dict[str, Message] = {}  # by network id
-        self._open: dict[str, str] = {}  # kinds of requests without an end, by network id
-        self._delayable: set[str] = set()  # network ids of requests of lower priority
-        self._arrived: set[str] = set()  # network ids of requests that have ended
+        self._requests = UnderWay()
         # Of pages: number, context, session, and the time of the page's clock.
         self._questions: list[tuple[int, int, str, float]] = []
-        self._deliveries = Deliveries(app)
+        self._deliveries = Deliveries(source)
         self._heard: deque[Message] = deque()  # what pages do with sockets
-        self._aside: dict[int, Message] = {}  # paused requests that are answered later, by number
+        # Paused requests that are answered later, by numbers less than 0.
+        self._aside: dict[int, tuple[Message, PageRequest]] = {}
         self._late: deque[PageMessage] = deque()  # answers to them
         self._count = 0  # of counted requests
+        self._asked = self._turns = 0  # numbers of requests that tasks get, and of what they said
         self._answering = self._closed = False
         self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
         self.entered: set[str] = set()  # sessions whose window has shown a page of the app
@@ -116,6 +125,7 @@ class Gate:
             "Network.requestWillBeSent": self._announce,
             "Network.loadingFinished": self._end,
             "Network.loadingFailed": self._end,
+            "Page.frameStoppedLoading": self._stop,
             "Runtime.bindingCalled": self._hear,
             "Target.attachedToTarget": self._enter,
         }.items():
@@ -177,36 +187,38 @@ class Gate:
             self._devtools.opened.append((session, target["targetId"]))
 
     def _announce(self, event: Message) -> None:
-        id_, kind = event["requestId"], event.get("type", "Other")
+        kind = event.get("type", "Other")
         if kind == "Fetch" and all(event["session"] != one for one, _ in self._devtools.opened):
             kind = "XHR"  # a worker's, which gets its answer as a whole
         if not event["request"]["url"].startswith("http"):
             return
         with self._changed:
-            self._arrived.discard(id_)
-            if id_ not in self._order:
-                self._order.append(id_)
-            self._count += kind in COUNTED
-            self._open[id_] = kind
-            if event["request"].get("initialPriority") in DELAYABLE:
-                self._delayable.add(id_)
+            self._requests.announce(event, kind)
+            self._count += kind in self._counted
             self._changed.notify_all()
 
     def _pause(self, event: Message) -> None:
         id_ = event.get("networkId") or event["requestId"]
         with self._changed:
-            self._paused[id_] = event
+            self._requests.paused[id_] = event
             self._changed.notify_all()
 
     def _end(self, event: Message) -> None:
-        self._finish(event["requestId"])
+        id_ = event["requestId"]
+        with self._changed:
+            for number, (paused, request) in list(self._aside.items()):
+                if paused.get("networkId") == id_ and request.kind in self._api:
+                    del self._aside[number]  # the page has given it up
+                    self._ask_page(event["session"], f"miniwobAgent.giveUp({number})")
+        self._finish(id_)
+
+    def _stop(self, event: Message) -> None:
+        for id_ in self._requests.documents(event["frameId"]):
+            self._finish(id_)  # nobody is told of the end of one that a script has stopped
 
     def _finish(self, id_: str) -> None:
         with self._changed:
-            self._open.pop(id_, None)
-            self._arrived.add(id_)
-            if id_ not in self._paused and id_ in self._order:
-                self._order.remove(id_)  # it was given up before it was paused
+            self._requests.end(id_)
             self._tell()
             self._changed.notify_all()
 
@@ -220,6 +232,8 @@ class Gate:
                 self._questions.append((told["ask"], context, event["session"], told["now"]))
             elif "socket" in told:
                 self._heard.append(told | {"session": event["session"]})
+            elif "request" in told:
+                self._take_answer(told)
             elif "download" in told:
                 self.downloads |= [told["download"]]
             else:
@@ -227,10 +241,21 @@ class Gate:
             self._tell()
             self._changed.notify_all()
 
+    def _take_answer(self, told: Message) -> None:
+        """Take what the page's task says of a request: its answer, or that this comes later."""
+        number = told["request"]
+        if number not in self._aside:
+            return
+        self._turns += 1
+        if "later" in told:
+            self._requests.open.pop(self._aside[number][0].get("networkId", ""), None)
+        else:
+            self._late.append({**told, "socket": number})
+
     @property
     def _quiet(self) -> bool:
-        waits = any(kind in COUNTED for kind in self._open.values())
-        return not (self._answering or self._paused or self._heard or self._late or waits)
+        waits = any(kind in self._counted for kind in self._requests.open.values())
+        return not (self._answering or self._requests.paused or self._heard or self._late or waits)
 
     def _tell(self) -> None:
         """Answer the page's questions when nothing is under way, with what has come for sockets."""
@@ -247,7 +272,7 @@ class Gate:
             self._late += late
             self._count += len(late)
             told = json.dumps([message for message in came if message not in late])
-            expression = f"miniwobAgent.told({question}, {self._count}, {told})"
+            expression = f"miniwobAgent.told({question}, {self._count}, {self._turns}, {told})"
             ask = {"expression": expression, "contextId": context, "silent": True}
             self._devtools.begin("Runtime.evaluate", ask, session)
 
@@ -266,6 +291,8 @@ class Gate:
                 job()
             except WebDriverException:
                 pass  # the page has gone, or the browser
+            except MiniwobError as error:
+                self.error = self.error or error
             finally:
                 with self._changed:
                     self._answering = False
@@ -277,112 +304,103 @@ class Gate:
             return partial(self._relay, self._heard.popleft())
         if self._late:
             return partial(self._answer_late, self._late.popleft())
-        if self._paused and not self._next():
-            self._changed.wait_for(lambda: self._next() or self._closed, ANNOUNCED)
-        if self._closed or not self._paused:
+        requests = self._requests
+        if requests.paused and not requests.next():
+            self._changed.wait_for(lambda: requests.next() or self._closed, ANNOUNCED)
+        if self._closed or not requests.paused:
             return None
-        id_ = self._next() or next(iter(self._paused))
-        paused = self._paused.pop(id_)
-        if id_ in self._order:
-            self._order.remove(id_)
+        paused = requests.take()
         return partial(self._handle, paused, paused.get("networkId", ""))
 
-    def _next(self) -> str:
-        """The first request that was made, if it is paused; empty if not, or if there is none.
-
-        Those that Chromium holds back don't count.
-        """
-        flying = sum(
-            kind != "Document" and (id_ in self._paused or id_ not in self._order)
-            for id_, kind in self._open.items()
-        )
-        for id_ in self._order:
-            if id_ in self._paused:
-                return id_
-            if id_ in self._open and not (id_ in self._delayable and flying >= FLYING):
-                break
-        return ""
-
     def _handle(self, paused: Message, network: str) -> None:
-        request, kind = paused["request"], paused["resourceType"]
-        asked = PageRequest(
-            "Fetch" if self._open.get(network) == "Fetch" else kind,  # the domain Fetch says XHR
-            request["method"],
-            request["url"],
-            request["headers"],
-            b"".join(
-                base64.b64decode(e.get("bytes", "")) for e in request.get("postDataEntries", ())
-            ),
-        )
         if session := self._blank.pop(paused["frameId"], ""):
             self._devtools.opened.append((session, paused["frameId"]))
-        windows = {target: session for session, target in self._devtools.opened}
-        main = kind == "Document" and paused["frameId"] in windows
-        if not self._app.allows(asked.url):
-            self._refuse(asked.method, asked.url)
-            return self._stay(paused, network) if main else self._fail(paused, network, "Failed")
+        kind, frame = paused["resourceType"], paused["frameId"]
+        leads = kind == "Document" and any(frame == one for _, one in self._devtools.opened)
+        if self._requests.open.get(network) == "Fetch":
+            kind = "Fetch"  # the domain Fetch says XHR
+        asked = made_request(paused, kind, leads)
+        if kind not in self._api or asked.is_preflight:
+            return self._answer(paused, network, asked)
+        blocks = kind == "XHR" and paused["request"].get("initialPriority") == BLOCKING
+        with self._changed:
+            self._asked -= 1
+            if not blocks:
+                self._aside[self._asked] = paused, asked
+        given = f"{self._asked}, {for_task(asked)}, {json.dumps(blocks)}"
+        self._ask_page(paused["session"], f"miniwobAgent.handle({given})")
+        return self._answer(paused, network, asked) if blocks else None
+
+    def _ask_page(self, session: str, expression: str) -> None:
+        """Have a window evaluate something, once it can: the first one for a shared worker."""
+        windows = [window for window, _ in self._devtools.opened]
+        window = session if session in windows else windows[0]
+        ask = {"expression": expression, "silent": True}
+        self._devtools.begin("Runtime.evaluate", ask, window)
+
+    def _answer(self, paused: Message, network: str, asked: PageRequest) -> None:
         try:
-            answer = self._asked(asked)
-        except MiniwobError as error:
-            self.error = self.error or error
-            return self._fail(paused, network, "Failed")
+            answer = self._answer_of(asked)
+        except MiniwobError:
+            self._fail(paused, network)
+            raise
+        if answer is not None and answer.status == REFUSED:
+            return self._stay(paused, network) if asked.leads else self._fail(paused, network)
         if answer is None or not answer.status:
             self.remark(f"{asked} was not waited for, as its answer comes later, or never")
             with self._changed:
-                self._open.pop(network, None)
+                self._requests.open.pop(network, None)
                 if answer is not None:
-                    self._aside[answer.socket] = paused
+                    self._aside[answer.socket] = paused, asked
             return None
-        disposition = answer.header("content-disposition")
-        downloads = "attachment" in disposition or not SHOWN.search(answer.header("content-type"))
-        if main and (answer.status in EMPTY or (downloads and answer.status < 300)):
+        if asked.leads and (answer.status in EMPTY or is_download(answer)):
             if answer.status not in EMPTY:
-                digest = hashlib.sha256(answer.body).hexdigest()
-                self.downloads[file_name(asked.url, disposition)] = digest
+                name = file_name(asked.url, answer.header("content-disposition"))
+                self.downloads[name] = hashlib.sha256(answer.body).hexdigest()
             return self._stay(paused, network)
-        if kind == "Document":
+        if asked.kind == "Document":
             answer = without_refresh(answer)
-        if main and not 300 <= answer.status < 400:
+        if asked.leads and not 300 <= answer.status < 400:
             timing = f'miniwob-agent;desc="{quote(self._hand_over(paused["session"]), safe="")}"'
             answer = replace(answer, headers=[*answer.headers, ("Server-Timing", timing)])
         return self._fulfil(paused, network, answer)
 
-    def _asked(self, request: PageRequest) -> PageResponse | None:
+    def _answer_of(self, request: PageRequest) -> PageResponse | None:
         """Ask the app; raises a `MiniwobError`."""
         try:
-            return self._app.answer(request, self._step(), lambda: bool(self._paused))
+            paused = self._requests.paused
+            answer = self._source.answer(request, self._step(), lambda: bool(paused))
         except MiniwobError:
             raise
         except Exception as error:  # such as one of the task's `scrub`
             what = f"{request} could not be answered: {type(error).__name__}: {error}"
             raise PageError(what) from error
+        if answer is not None and answer.remark:
+            self.remark(answer.remark)
+        return answer
 
     def _answer_late(self, message: PageMessage) -> None:
         """Answer a request that was set aside."""
-        paused = self._aside.pop(message["socket"])
-        network = paused.get("networkId", "")
         with self._changed:
-            self._open[network] = paused["resourceType"]
+            paused, asked = self._aside.pop(message["socket"], ({}, None))
+            if asked is None:
+                return  # it was given up
+            network = paused.get("networkId", "")
+            self._requests.open[network] = asked.kind
         if "response" in message:
             self._fulfil(paused, network, message["response"])
+        elif said := message.get("answer"):
+            self._fulfil(paused, network, said_by_task(said, asked))
+        elif "answer" in message:
+            self._answer(paused, network, asked)
         else:
-            self._fail(paused, network, "Failed")
+            self._fail(paused, network)
 
     def _relay(self, told: Message) -> None:
         """Do with a socket what the page does."""
         request = self._deliveries.request_of(told, partial(self._call, session=told["session"]))
-        if request is None:
-            return self._refuse(told["kind"], told["url"])
-        try:
-            self._asked(request)
-        except MiniwobError as error:
-            self.error = self.error or error
-
-    def _refuse(self, what: str, url: str) -> None:
-        self.remark(
-            f"a request was refused, as it leads out of the app: {what} {url}; "
-            "AppTask(origins=[...]) allows further ones"
-        )
+        if self._answer_of(request) is not None:
+            self._deliveries.refuse(request.socket)
 
     def _hand_over(self, session: str) -> str:
         """Return what the page in a window, or the one that has opened it, hands over."""
@@ -398,31 +416,23 @@ class Gate:
     def _fulfil(self, paused: Message, network: str, answer: PageResponse) -> None:
         headers = list(answer.headers)
         with self._changed:
-            self._arrived.discard(network)
+            self._requests.arrived.discard(network)
         if answer.socket:  # its parts come as messages
             self._deliveries.own(answer.socket, paused["session"])
             headers += [(STREAM, str(answer.socket)), ("Access-Control-Expose-Headers", STREAM)]
         try:
-            self._call(
-                "Fetch.fulfillRequest",
-                paused["session"],
-                requestId=paused["requestId"],
-                responseCode=answer.status,
-                # Without a phrase, a status that Chromium knows none for leaves the request open.
-                responsePhrase=responses.get(answer.status, "Unnamed"),
-                responseHeaders=[{"name": name, "value": value} for name, value in headers],
-                body=base64.b64encode(answer.body).decode(),
-            )
+            fulfil = fulfilling(paused, replace(answer, headers=headers))
+            self._call("Fetch.fulfillRequest", paused["session"], **fulfil)
         except WebDriverException:
             self._finish(network)
             raise
         kind = paused["resourceType"]
-        if kind == "Other":  # a worker's script or a prefetch, whose end is told to nobody
+        if kind in ("Other", "Ping"):  # a worker's script or a prefetch: nobody is told of its end
             self._finish(network)
         elif network and kind in ORDERED and not 300 <= answer.status < 400:
             with self._changed:
                 if not self._changed.wait_for(
-                    lambda: network in self._arrived or self._closed, ARRIVAL
+                    lambda: network in self._requests.arrived or self._closed, ARRIVAL
                 ):
                     self._finish(network)
 
@@ -431,7 +441,7 @@ class Gate:
         self._fail(paused, network, "Aborted")
         self._call("Runtime.evaluate", paused["session"], expression="miniwobAgent.stay()")
 
-    def _fail(self, paused: Message, network: str, reason: str) -> None:
+    def _fail(self, paused: Message, network: str, reason: str = "Failed") -> None:
         try:
             fail = {"requestId": paused["requestId"], "errorReason": reason}
             self._call("Fetch.failRequest", paused["session"], **fail)

@@ -1,9 +1,17 @@
-"""The commands by which a gate gets the requests of windows and workers."""
+"""What a gate is made of: commands by which it gets requests, what these say, and their order."""
 
 from __future__ import annotations
 
-from pytest_miniwob_agent.browser.devtools import Command
+import base64
+import json
+import re
+from dataclasses import replace
+from http.client import responses
+from typing import Any
+
+from pytest_miniwob_agent.browser.devtools import Command, Message
 from pytest_miniwob_agent.browser.page import BINDING, worker_script
+from pytest_miniwob_agent.core.app import PageRequest, PageResponse
 
 ATTACHING = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
@@ -43,3 +51,139 @@ def worker_commands(now: float) -> tuple[Command, ...]:
         ("Target.setAutoAttach", WORKERS),
         ("Runtime.evaluate", {"expression": worker_script(now)}),
     )
+
+
+def made_request(paused: Message, kind: str, leads: bool) -> PageRequest:
+    """The request of a kind that is paused."""
+    request = paused["request"]
+    entries = request.get("postDataEntries", ())
+    body = b"".join(base64.b64decode(entry.get("bytes", "")) for entry in entries)
+    return PageRequest(
+        kind, request["method"], request["url"], request["headers"], body, leads=leads
+    )
+
+
+def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
+    """The parameters of `Fetch.fulfillRequest` for an answer."""
+    return {
+        "requestId": paused["requestId"],
+        "responseCode": answer.status,
+        # Without a phrase, a status that Chromium knows none for leaves the request open.
+        "responsePhrase": responses.get(answer.status, "Unnamed"),
+        "responseHeaders": [{"name": name, "value": value} for name, value in answer.headers],
+        "body": base64.b64encode(answer.body).decode(),
+    }
+
+
+SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
+"""Media types that a window shows; it downloads anything else."""
+
+
+def is_download(answer: PageResponse) -> bool:
+    """True if a window downloads an answer, and does not show it."""
+    attached = "attachment" in answer.header("content-disposition")
+    shown = not attached and SHOWN.search(answer.header("content-type"))
+    return answer.status < 300 and not shown
+
+
+def for_task(request: PageRequest) -> str:
+    """A request for the page's own task, in JSON (page/requests.js), whatever the browser is."""
+    named = {name.lower(): value for name, value in request.headers.items()}
+    headers = {k: v for k, v in named.items() if not k.startswith(("sec-", "user-agent"))}
+    body = base64.b64encode(request.body).decode()
+    given = {"method": request.method, "url": request.url, "headers": headers, "body": body}
+    return json.dumps(given)
+
+
+def said_by_task(said: Message, request: PageRequest) -> PageResponse:
+    """The answer of the page's own task, which a script of any origin may read."""
+    headers = [(name, value) for name, value in said["headers"]]
+    answer = PageResponse(said["status"], headers, base64.b64decode(said["body"]))
+    return for_any_origin(answer, request)
+
+
+def for_any_origin(answer: PageResponse, request: PageRequest) -> PageResponse:
+    """An answer that a script may read, whatever origin it has asked."""
+    origin = request.headers.get("Origin", "")
+    if not origin or request.url.startswith(f"{origin}/"):
+        return answer
+    allowed = {
+        "Allow-Origin": origin,
+        "Allow-Credentials": "true",
+        "Allow-Methods": request.headers.get("Access-Control-Request-Method", ""),
+        "Allow-Headers": request.headers.get("Access-Control-Request-Headers", ""),
+        "Expose-Headers": ", ".join(name for name, _ in answer.headers),
+    }
+    headers = [(f"Access-Control-{name}", value) for name, value in allowed.items()]
+    return replace(answer, headers=[*answer.headers, *headers])
+
+
+DELAYABLE = ("Medium", "Low", "VeryLow")
+"""Priorities of requests that Chromium announces, and may hold back until others have ended."""
+
+FLYING = 2
+"""It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
+
+
+class UnderWay:
+    """Requests from their announcement to their end, by network ids; their user holds a lock.
+
+    Attributes:
+        paused: those that are paused, as the domain Fetch describes them.
+        open: kinds of those that have no end yet.
+        arrived: those that have ended.
+    """
+
+    def __init__(self) -> None:
+        self._order: list[str] = []  # those that are not answered, as made
+        self._delayable: set[str] = set()  # those of lower priority
+        self._frames: dict[str, str] = {}
+        self.paused: dict[str, Message] = {}
+        self.open: dict[str, str] = {}
+        self.arrived: set[str] = set()
+
+    def announce(self, event: Message, kind: str) -> None:
+        """Take note that a request is made; also of one that is redirected."""
+        id_ = event["requestId"]
+        self._frames[id_] = event.get("frameId", "")
+        self.arrived.discard(id_)
+        if id_ not in self._order:
+            self._order.append(id_)
+        self.open[id_] = kind
+        if event["request"].get("initialPriority") in DELAYABLE:
+            self._delayable.add(id_)
+
+    def end(self, id_: str) -> None:
+        """Take note that a request has ended."""
+        self.open.pop(id_, None)
+        self.arrived.add(id_)
+        if id_ not in self.paused and id_ in self._order:
+            self._order.remove(id_)  # it was given up before it was paused
+
+    def documents(self, frame: str) -> list[str]:
+        """The documents of a frame that are answered, and have no end yet."""
+        ids = [id_ for id_, kind in self.open.items() if kind == "Document"]
+        return [id_ for id_ in ids if self._frames.get(id_) == frame and id_ not in self._order]
+
+    def take(self) -> Message:
+        """Return the request to answer next; there is one that is paused."""
+        id_ = self.next() or next(iter(self.paused))
+        if id_ in self._order:
+            self._order.remove(id_)
+        return self.paused.pop(id_)
+
+    def next(self) -> str:
+        """The first request that was made, if it is paused; empty if not, or if there is none.
+
+        Those that Chromium holds back don't count.
+        """
+        flying = sum(
+            kind != "Document" and (id_ in self.paused or id_ not in self._order)
+            for id_, kind in self.open.items()
+        )
+        for id_ in self._order:
+            if id_ in self.paused:
+                return id_
+            if id_ in self.open and not (id_ in self._delayable and flying >= FLYING):
+                break
+        return ""

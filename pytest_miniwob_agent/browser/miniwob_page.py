@@ -20,7 +20,7 @@ from websockets.sync.client import ClientConnection
 from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import SETTLE_MS, perturbing_script
-from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.browser.process import Browser, Step
 from pytest_miniwob_agent.browser.program import PAGE
 from pytest_miniwob_agent.browser.server import page_url
 from pytest_miniwob_agent.core.actions import (
@@ -196,7 +196,7 @@ class MiniwobPage:
                     self._browser.call("miniwobAgent.ask", "frame")
                 if not isinstance(action, Upload):
                     self._browser.perform(part.steps)
-                elif not self._browser.upload(action.path, part.steps):
+                elif not self._upload(action.path, part.steps):
                     planned.error = "a click there asks for no file"
             for more in planned.further():
                 self._browser.perform(more.steps)
@@ -207,6 +207,10 @@ class MiniwobPage:
             read = self._read("read", isinstance(action, Scroll))
         self._browser.show_pointer(planned.pointed[1:], linger=True)
         return self._transition(read, planned.error)
+
+    def _upload(self, path: str, steps: list[Step]) -> bool:
+        """Carry out input that asks for a file: pages of the package get none."""
+        return False
 
     def remarks(self) -> Sequence[str]:
         """Return what the author of the page should know since the last call, once per trial."""

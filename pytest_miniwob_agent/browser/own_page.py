@@ -4,27 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote, urlsplit
 
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
-from pytest_miniwob_agent.browser.gate import Gate
+from pytest_miniwob_agent.browser.gate import SCRIPTED, Gate
+from pytest_miniwob_agent.browser.gate_commands import for_any_origin
 from pytest_miniwob_agent.browser.miniwob_page import LEFT, MiniwobPage
-from pytest_miniwob_agent.browser.page import EPOCH_MS
-from pytest_miniwob_agent.browser.process import STORAGE, Browser
+from pytest_miniwob_agent.browser.page import EPOCH_MS, OWN_HOST
+from pytest_miniwob_agent.browser.process import Browser, Step, clearing
 from pytest_miniwob_agent.browser.program import APP
-from pytest_miniwob_agent.browser.server import own_page_url
+from pytest_miniwob_agent.browser.server import file_in, media_type, served_font
 from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction
-from pytest_miniwob_agent.core.app import App, AppTask, AppTrial, domain_of
+from pytest_miniwob_agent.core.app import (
+    REFUSED,
+    App,
+    AppTask,
+    AppTrial,
+    PageMessage,
+    PageRequest,
+    PageResponse,
+    Source,
+    domain_of,
+)
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Dialog, Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.tasks.catalogue import TaskPage
+from pytest_miniwob_agent.tasks.catalogue import INDEX, TaskPage, pages_folder
+
+ORIGIN = f"http://{OWN_HOST}"
+
+SHARED = ("/core/", "/common/")
+"""Folders of the package that your own pages may load scripts and styles from."""
+
+UNANSWERED = "nothing answers"
+"""Begins the remark on a request of a script that got no answer."""
+
+WRITING = ("POST", "PUT", "PATCH", "DELETE")
+"""The methods that a file does not answer where a script asks."""
+
+PAGES = ("text/html", "application/xhtml+xml")
+"""The media types of files that are pages."""
 
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
@@ -36,6 +63,69 @@ def open_page(browser: Browser, case: Case, page: TaskPage) -> MiniwobPage:
     return made.perturb(page.perturbation)
 
 
+def own_page_url(page: TaskPage) -> str:
+    """The address of a page of your own; that of a site ends in `/`."""
+    assert page.root is not None
+    path = page.file.relative_to(page.root).as_posix()
+    return f"{ORIGIN}/{quote('' if path == INDEX else path)}"
+
+
+class Folder:
+    """Answers with the files of a folder: a `Source`."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def file(self, asked: str) -> Path | None:
+        """The file of a path, in the folder or among those that the package shares; or None.
+
+        As with usual servers of sites, `/help` is also `help/index.html` or `help.html`.
+        """
+        path = asked.strip("/")
+        for name in (path, f"{path}/{INDEX}", f"{path}.html"):
+            if file := file_in(self._root, name):
+                return file
+        return file_in(pages_folder(), asked) if asked.startswith(SHARED) else None
+
+    def answer(
+        self, request: PageRequest, step: int, crowded: Callable[[], bool]
+    ) -> PageResponse | None:
+        """Answer with a file, or not at all what leads out of the folder."""
+        if request.is_preflight:
+            return for_any_origin(PageResponse(204), request)
+        if request.socket and request.method != "OPEN":
+            return None
+        scripted = request.kind in SCRIPTED or request.socket
+        if not request.url.startswith(f"{ORIGIN}/") or request.socket:
+            what = f"asked for what is not in the folder: {request.url} ({request.kind.lower()})"
+            if request.leads:
+                what = f"a link leads out of the folder and was not followed: {request.url}"
+            elif scripted:
+                what = f"{UNANSWERED} {request.url}"
+            return PageResponse(REFUSED, remark=what)
+        asked = unquote(urlsplit(request.url).path)
+        file = served_font(asked) or self.file(asked)
+        if request.leads and (file is None or not media_type(file).startswith(PAGES)):
+            what = "page that is not in the folder" if file is None else "file that is not a page"
+            said = f"a link leads to a {what}, and was not followed: {asked}"
+            return PageResponse(REFUSED, remark=said)
+        if file is None and asked == "/favicon.ico":
+            return PageResponse(204)  # only some browsers ask, and show an error otherwise
+        if file is None or (scripted and request.method in WRITING):
+            what = f"{UNANSWERED} {request.method}" if scripted else "there is no file"
+            return PageResponse(404, remark=f"{what} {asked}")
+        if file.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
+            return PageResponse(301, [("Location", quote(f"{asked}/"))])
+        body = b"" if request.method == "HEAD" else file.read_bytes()
+        answer = PageResponse(200, [("Content-Type", media_type(file))], body)
+        # A sandboxed frame, which gets fonts too, has no origin.
+        return for_any_origin(answer, request) if served_font(asked) else answer
+
+    def messages(self, now: float) -> list[PageMessage] | None:
+        """Nothing: a folder has no sockets."""
+        return []
+
+
 class OwnPage(MiniwobPage):
     """A page of your own, and the pages of its folder that it leads to.
 
@@ -45,26 +135,52 @@ class OwnPage(MiniwobPage):
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
         assert page.root is not None
         super().__init__(browser, case)
-        self._root = page.root
+        self._folder = Folder(page.root)
         self._url = own_page_url(page)
         self._name = str(display_path(page.file))
+        self._gate: Gate | None = None
+        self._step = 0
 
     def _load(self, driver: webdriver.Remote) -> None:
-        assert self._browser.server is not None  # as the browser runs
-        self._server = self._browser.server
-        self._server.root = self._root
-        self._server.missed.clear()
-        self._browser.before_next_page = self._leave
         self._run_scripts()
-        driver.get(self._url)
+        self._enter([ORIGIN], self._url, self._folder, api=True)
+
+    def _enter(
+        self,
+        origins: Sequence[str],
+        url: str,
+        source: Source,
+        now: int = EPOCH_MS,
+        *,
+        api: bool = False,
+    ) -> None:
+        """Load the first page of a trial, whose requests get their answers from a source."""
+        browser, self._step = self._browser, 0
+        browser.before_next_page = self._leave
+        clear = [clearing(origin) for origin in origins]
+        browser.devtools.send(("Network.clearBrowserCookies", {}), *clear)
+        self._gate = Gate(
+            browser.devtools, browser.prepare(), source, lambda: self._step, now, api=api
+        )
+        browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
+        browser.driver.get(url)
+        self._check()
         # Nobody goes back to other tasks.
-        self._browser.devtools.call("Page.resetNavigationHistory")
+        browser.devtools.call("Page.resetNavigationHistory")
+
+    def _check(self) -> None:
+        """Raise what went wrong where a request was answered."""
+        if self._gate is not None and self._gate.error is not None:
+            raise self._gate.error
+
+    def _upload(self, path: str, steps: list[Step]) -> bool:
+        file = self._folder.file(path)
+        return file is not None and self._browser.upload(file, steps)
 
     def _missed(self) -> Sequence[str]:
-        """Remarks on requests that nothing has answered, since the last call."""
-        missed = sorted(self._server.missed)
-        self._server.missed.clear()
-        return missed
+        """Remarks on requests that nothing has answered."""
+        self._check()
+        return self._gate.remarks if self._gate else ()
 
     def _read(self, function: str, *values: Any) -> Any:
         """Have the page read, once no other one is about to come."""
@@ -89,12 +205,12 @@ class OwnPage(MiniwobPage):
 
     def _named(self, path: str) -> str:
         """The page's file in messages."""
-        file = self._server.own_file(path)
+        file = self._folder.file(path)
         return self._name if file is None else str(display_path(file))
 
     def _check_files(self, paths: Sequence[str]) -> None:
         for path in paths:
-            if self._server.own_file(path) is None:
+            if self._folder.file(path) is None:
                 raise PageError(
                     f"{self._name}: task.files names {path!r}, which is not a file of its folder"
                 )
@@ -111,6 +227,10 @@ class OwnPage(MiniwobPage):
         self._browser.close_other_windows()
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
         self._browser.driver.get("about:blank")
+        if self._gate is not None:
+            self._gate.close()
+            self._gate = None
+        self._browser.devtools.excused = lambda: False
 
     def _await_next_page(self) -> bool:
         """Wait for the page that is about to come; True if the trial has begun on it."""
@@ -136,13 +256,14 @@ class AppPage(OwnPage):
         self._task, self._app = task, app
         self._name = task.name
         self._gate: Gate | None = None
+        self._step = 0
         self._url = ""
-        self._step, self._over = 0, 0.0
+        self._over = 0.0
         self._given: str | None = None
 
     def reset(self, *, screen: str = "compact") -> Observation:
         """Begin a trial at the start of the app; the compact screen of an app is the tree."""
-        self._step, self._given = 0, None
+        self._given = None
         observation = super().reset(screen="tree" if screen == "compact" else screen)
         if self._over:
             raise PageError(
@@ -159,30 +280,10 @@ class AppPage(OwnPage):
         epoch = EPOCH_MS if task.clock is None else round(task.clock * 1000)
         self._run_scripts(app=True, epoch=epoch, domain=domain_of(origins))
         browser.resize(task.viewport)
-        browser.before_next_page = self._leave
-        browser.devtools.call("Network.clearBrowserCookies")
-        for origin in origins:
-            clear = {"origin": origin, "storageTypes": STORAGE}
-            browser.devtools.call("Storage.clearDataForOrigin", **clear)
-        self._gate = Gate(
-            browser.devtools,
-            browser.prepare(),
-            self._app,
-            lambda: self._step,
-            epoch,
-        )
-        browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
-        driver.get(origins[0] + start)
-        self._check()
-        if not self._gate.entered:
-            said = "; ".join(self._gate.remarks) or "the app has sent no page"
+        self._enter(origins, origins[0] + start, self._app, epoch, api=bool(self._perturbation))
+        if self._gate is None or not self._gate.entered:
+            said = "; ".join(self._missed()) or "the app has sent no page"
             raise PageError(f"AppTask {self._name!r} does not begin at {start}: {said}")
-        browser.devtools.call("Page.resetNavigationHistory")
-
-    def _check(self) -> None:
-        """Raise what went wrong where a request was answered."""
-        if self._gate is not None and self._gate.error is not None:
-            raise self._gate.error
 
     def step(self, action: Action) -> Transition:
         """Carry out an action; `Answer` ends the trial."""
@@ -221,10 +322,6 @@ class AppPage(OwnPage):
         self._url = read.get("url", self._url)
         return read
 
-    def _missed(self) -> Sequence[str]:
-        self._check()
-        return self._gate.remarks if self._gate else ()
-
     def _named(self, path: str) -> str:
         return f"{self._name}, at {path}"
 
@@ -247,8 +344,4 @@ class AppPage(OwnPage):
         del devtools.opened[1:]
         devtools.show_last()
         super()._leave()
-        if self._gate is not None:
-            self._gate.close()
-            self._gate = None
-        self._browser.devtools.excused = lambda: False
         self._browser.resize()

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from selenium import webdriver
@@ -25,9 +26,8 @@ from pytest_miniwob_agent.browser.server import (
     HAS_FONTS,
     HOST,
     ORIGIN,
-    OWN_HOST,
-    OWN_ORIGIN,
     PageServer,
+    media_type,
 )
 from pytest_miniwob_agent.core.errors import BrowserLost
 from pytest_miniwob_agent.loopback import check_loopback
@@ -97,6 +97,11 @@ def _sized(viewport: tuple[int, int]) -> Command:
 def _ids(answers: Sequence[Any]) -> list[str]:
     """Return the ids of the scripts that commands have added."""
     return [answer["identifier"] for answer in answers if "identifier" in answer]
+
+
+def clearing(origin: str) -> Command:
+    """Return the command that clears what pages of an origin have stored."""
+    return "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}
 
 
 SETTINGS: tuple[Command, ...] = (
@@ -239,7 +244,7 @@ class Browser:
         options.timeouts = {"pageLoad": milliseconds, "script": milliseconds}
         for switch in SWITCHES:
             options.add_argument(switch)
-        reached = f"MAP {HOST}:80 {here}, MAP {OWN_HOST}:80 {here}, MAP * ~NOTFOUND"
+        reached = f"MAP {HOST}:80 {here}, MAP * ~NOTFOUND"
         options.add_argument(f"--host-resolver-rules={reached}")
         self._launcher.complete(options)
         return options
@@ -263,20 +268,19 @@ class Browser:
         if self._headed:
             self.ignore_input(True)
 
-    def upload(self, path: str, steps: Iterable[Step]) -> bool:
-        """Carry out input, and choose a file of the page's folder if that asks for one."""
-        devtools, server = self.devtools, self.server
-        assert server is not None  # as the browser runs
+    def upload(self, file: Path, steps: Iterable[Step]) -> bool:
+        """Carry out input, and choose a file if that asks for one."""
+        devtools = self.devtools
         devtools.chooser = None
         devtools.call("Page.setInterceptFileChooserDialog", enabled=True)
         self.perform(steps)
         self.call("miniwobAgent.ask", "frame")  # scripts may ask a little later
         devtools.call("Page.setInterceptFileChooserDialog", enabled=False)
-        file = server.own_file(path)
-        if devtools.chooser is None or file is None:
+        if devtools.chooser is None:
             return False
         content = base64.b64encode(file.read_bytes()).decode()
-        devtools.call_on(devtools.chooser, UPLOAD, file.name, server.media_type(file), content)
+        kind = media_type(file).partition(";")[0]
+        devtools.call_on(devtools.chooser, UPLOAD, file.name, kind, content)
         return True
 
     def connect(self) -> ClientConnection:
@@ -316,15 +320,10 @@ class Browser:
 
         The next page's own script clears the storage of the session (page/trial.js).
         """
-        origins = [ORIGIN]
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
-            origins.append(OWN_ORIGIN)
-        commands: list[Command] = [
-            ("Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE})
-            for origin in origins
-        ]
+        commands = [clearing(ORIGIN)]
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from pytest_miniwob_agent.browser.devtools import Message
-from pytest_miniwob_agent.core.app import App, PageMessage, PageRequest
+from pytest_miniwob_agent.core.app import PageMessage, PageRequest, Source
 
 STREAM = "miniwob-stream"
 """The header of an answer whose parts are messages: their number."""
@@ -16,8 +16,8 @@ STREAM = "miniwob-stream"
 class Deliveries:
     """What comes for pages later than it was asked for, until the page asks whose it is."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, source: Source) -> None:
+        self._source = source
         self._owners: dict[int, str] = {}  # the sessions of windows, by socket
         self._waiting: list[PageMessage] = []
 
@@ -25,20 +25,18 @@ class Deliveries:
         """Have a window get the messages of a socket."""
         self._owners[socket] = session
 
-    def request_of(self, told: Message, call: Callable[..., Message]) -> PageRequest | None:
-        """Return what a page does with a socket, of which it tells.
+    def refuse(self, socket: int) -> None:
+        """Have a socket not open."""
+        message = {"socket": socket, "fatal": True, "code": 1006, "reason": ""}
+        self._waiting += [{**message, "type": "error"}, {**message, "type": "close"}]
 
-        None for one that leads out of the app: it does not open. `call` sends a command.
-        """
+    def request_of(self, told: Message, call: Callable[..., Message]) -> PageRequest:
+        """Return what a page does with a socket, of which it tells; `call` sends a command."""
         socket, kind, does = told["socket"], told["kind"], told["does"]
         headers, body = {}, b""
         if does == "OPEN":
             self.own(socket, told["session"])
             url = re.sub("^ws", "http", told["url"])
-            if not self._app.allows(url):
-                message = {"socket": socket, "fatal": True, "code": 1006, "reason": ""}
-                self._waiting += [{**message, "type": "error"}, {**message, "type": "close"}]
-                return None
             found = call("Network.getCookies", urls=[url])["cookies"] if told["cookies"] else ()
             headers = {
                 "Origin": told["origin"],
@@ -59,7 +57,7 @@ class Deliveries:
 
     def take(self, now: float, session: str) -> list[PageMessage] | None:
         """Return what has come for an idle window; None while more may come."""
-        came = self._app.messages(now)
+        came = self._source.messages(now)
         if came is None:
             return None
         all_ = [(self._owners.get(one["socket"], session), one) for one in self._waiting + came]

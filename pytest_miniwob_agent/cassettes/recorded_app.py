@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,6 +22,7 @@ from pytest_miniwob_agent.cassettes.traffic import (
 )
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.app import (
+    REFUSED,
     AppTask,
     AppTrial,
     PageMessage,
@@ -151,17 +153,20 @@ class RecordedApp:
         self._number += 1
         return self._trial.goal, self._traffic.origins, self._trial.start
 
-    def allows(self, url: str) -> bool:
-        """True for an address of the app, or of another origin that the task names."""
-        assert self._traffic is not None
-        return origin_of(url) in self._traffic.origins
-
     def answer(
         self, request: PageRequest, step: int, crowded: Callable[[], bool]
     ) -> PageResponse | None:
         """Answer a request; raises a `Drift` if it is not on the tape, and as the live app does."""
         if request.method == LEAVE:
             return None if self._app is None else self._app[1].answer(request, crowded)
+        assert self._traffic is not None
+        if origin_of(re.sub("^ws", "http", request.url)) not in self._traffic.origins:
+            what = request.kind if request.socket else request.method
+            return PageResponse(
+                REFUSED,
+                remark=f"a request was refused, as it leads out of the app: {what} {request.url}; "
+                "AppTask(origins=[...]) allows further ones",
+            )
         self._requests.append(request)
         self._made += request.strict and request.kind != "Ping"  # which nobody waits for
         if self._app is None:

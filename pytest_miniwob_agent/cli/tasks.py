@@ -19,7 +19,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.browser.server import UNANSWERED
 from pytest_miniwob_agent.cli.arguments import (
     Commands,
     add_browser,
@@ -365,7 +364,7 @@ def certify_pages(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     from pytest_miniwob_agent.browser.certification import certify
     from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
-    from pytest_miniwob_agent.browser.own_page import open_page
+    from pytest_miniwob_agent.browser.own_page import UNANSWERED, open_page
     from pytest_miniwob_agent.browser.process import Browser
 
     if any(".py" in selector for selector in options.selectors):

@@ -42,7 +42,7 @@ class PageRequest:
     """A request of the browser; `kind` is CDP's resource type, such as `Document`.
 
     What a page does with a socket is one too, with a name of `SAID` as its method, and the number
-    of the socket in the trial.
+    of the socket in the trial. `leads` is True if the answer is to be the next page of a window.
     """
 
     kind: str
@@ -51,6 +51,7 @@ class PageRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     socket: int = 0
+    leads: bool = False
 
     @property
     def sent(self) -> bytes:
@@ -62,6 +63,11 @@ class PageRequest:
     def strict(self) -> bool:
         """True if a replay must make it as often as the recording."""
         return self.method != "GET" or self.kind not in PASSIVE
+
+    @property
+    def is_preflight(self) -> bool:
+        """True if the browser asks whether a script may ask another origin something."""
+        return self.method == "OPTIONS" and "Access-Control-Request-Method" in self.headers
 
     def __str__(self) -> str:
         what = SAID.get(self.method, self.method)
@@ -95,17 +101,23 @@ class PageRequest:
             return text
 
 
+REFUSED = -1
+"""In place of the status of an answer: there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class PageResponse:
     """An answer as the browser gets it, whether it is recorded or replayed.
 
-    With a number, messages follow: the parts of its body, or all of it where the status is 0.
+    With a number, messages follow: the parts of its body, or all of it where the status is 0. With
+    the status `REFUSED` the request fails. `remark` is for the author of the task.
     """
 
     status: int
     headers: Sequence[tuple[str, str]] = ()
     body: bytes = b""
     socket: int = 0
+    remark: str = ""
 
     def header(self, name: str) -> str:
         """Return the value of a header, by its lower-case name; empty if it is missing."""
@@ -336,17 +348,8 @@ def _are_replacements(value: Any) -> bool:
         return False
 
 
-class App(Protocol):
-    """The app of an item: live and recorded, or its tape."""
-
-    def begin_trial(self) -> tuple[str, Sequence[str], str]:
-        """Begin the next trial; its goal, its origins in the browser, and the path of its start.
-
-        The app's own origin is the first.
-        """
-
-    def allows(self, url: str) -> bool:
-        """True for an address that pages may ask for."""
+class Source(Protocol):
+    """What answers the requests of pages."""
 
     def answer(
         self, request: PageRequest, step: int, crowded: Callable[[], bool]
@@ -360,6 +363,16 @@ class App(Protocol):
         """Return what has come for the page, which is idle at this time of its clock.
 
         None while something may still come.
+        """
+
+
+class App(Source, Protocol):
+    """The app of an item: live and recorded, or its tape."""
+
+    def begin_trial(self) -> tuple[str, Sequence[str], str]:
+        """Begin the next trial; its goal, its origins in the browser, and the path of its start.
+
+        The app's own origin is the first.
         """
 
     def judge(self, trial: AppTrial, *, driven: bool = False) -> float:

@@ -246,6 +246,94 @@ class TestHandlersThatWait:
         assert '"quick" 0 AbortError 3000' in texts(seen.observation)
 
 
+WAYS = """
+    <p id="said"></p><iframe src="/frame.html"></iframe>
+    <script>
+      window.say = (...words) => { said.textContent += ` ${words.join(" ")}`; };
+      const text = async (...request) => (await fetch(...request)).text();
+      const pay = { method: "PUT", headers: { "X-Key": "7" }, body: '{"n": 1}' };
+      const form = new FormData();
+      form.append("cv", new File(["I am able"], "cv.txt"));
+      const xhr = (path) => {
+        const request = new XMLHttpRequest();
+        request.open("GET", path, false);
+        request.send();
+        return [request.status, request.responseText];
+      };
+      const ways = {
+        beacon: () => navigator.sendBeacon("/beacon", "gone"),
+        blocking: () => say(...xhr("/some.txt"), ...xhr("/word")),
+        cookie: async () => { document.cookie = "user=ann"; say(await text("/headers")); },
+        file: async () => say(await text("/file", { method: "POST", body: form })),
+        frame: () => frames[0].ask(),
+        other: async () => say(await text("https://shop.test/pay", pay)),
+        redirect: async () => {
+          const { redirected, url } = await fetch("/away");
+          say(redirected, new URL(url).pathname);
+        },
+        worker: () => {
+          new Worker("/worker.js").onmessage = ({ data }) => say(...data);
+        },
+      };
+      for (const name in ways) {
+        const button = document.createElement("button");
+        button.textContent = name;
+        button.onclick = ways[name];
+        document.body.append(button);
+      }
+      window.task = {
+        goal: "Ask.",
+        api: {
+          "GET /word": () => "word",
+          "GET /headers": ({ headers }) => [headers.cookie, headers["user-agent"]],
+          "GET /away": () => Response.redirect("/some.txt"),
+          "POST /file": async ({ body }) => [body.cv.name, await body.cv.text()],
+          "PUT https://shop.test/pay": ({ body, headers }) => [body.n, headers["x-key"]],
+        },
+        reward: (seed, { asked }) => asked("POST", "/beacon") ? 1 : 0,
+      };
+    </script>
+"""
+FRAME = """
+    <script>
+      window.ask = () => fetch("/word").then((answer) => answer.json())
+        .then((word) => parent.say("framed", word));
+    </script>
+"""
+WORKER = "fetch('/word').then((a) => a.text()).then((word) => postMessage([word, Date.now()]));"
+
+
+@pytest.fixture
+def ways(pages):
+    pages.write(frame_html=FRAME, worker_js=WORKER, some_txt="some")
+    return pages.show(WAYS)
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("blocking", "200 some 404"),
+        ("cookie", '["user=ann",null]'),
+        ("file", '["cv.txt","I am able"]'),
+        ("frame", "framed word"),
+        ("other", '[1,"7"]'),
+        ("redirect", "true /some.txt"),
+        ("worker", '"word" 1600000006000'),
+    ],
+)
+def test_a_task_is_asked_in_whatever_way_the_page_asks(ways, way, said):
+    env, seen = ways
+    assert texts(click(env, seen, way).observation)[0] == said
+    blocked = "the task can't answer a synchronous request: GET http://pages.localhost/word"
+    remarks = {"blocking": [blocked, "nothing answers GET /word"]}.get(way, [])
+    assert [one for one in env.remarks() if not one.startswith("a worker")] == remarks
+
+
+def test_what_a_beacon_says_has_arrived_before_the_task_judges(ways):
+    env, seen = ways
+    assert click(env, seen, "beacon").solved
+
+
 ASKING = """
     <p id="said"></p><button onclick="ask()">Ask</button>
     <script>

@@ -152,7 +152,9 @@ def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, caps
     (pages / "differs.html").write_text(f"""
         <!DOCTYPE html><body><p id="shown"></p><script>
           {task}
-          const code = "postMessage(performance.now() + Math.random())";
+          const code = `crypto.subtle
+            .generateKey({{ name: "HMAC", hash: "SHA-256" }}, true, ["sign"])
+            .then((key) => crypto.subtle.exportKey("jwk", key)).then(({{ k }}) => postMessage(k))`;
           const worker = new Worker(URL.createObjectURL(new Blob([code])));
           worker.onmessage = ({{ data }}) => {{ shown.textContent = data; }};
         </script>

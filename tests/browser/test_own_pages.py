@@ -372,13 +372,13 @@ ASKING = {
     "<img src=link.txt>": "there is no file /link.txt",
     "<img src=../../secret.txt>": "there is no file /secret.txt",
     "<img src=https://x.test/a.png>":
-        "asked for what is not in the folder: https://x.test/a.png (img-src)",
+        "asked for what is not in the folder: https://x.test/a.png (image)",
     "<link rel=stylesheet href=http://x.test/font.css>":
-        "asked for what is not in the folder: http://x.test/font.css (style-src-elem)",
+        "asked for what is not in the folder: http://x.test/font.css (stylesheet)",
     "<script>fetch('http://127.0.0.1/').catch(() => 0)</script>":
         "nothing answers http://127.0.0.1/",
     "<iframe src=http://miniwob.localhost/core/core.js></iframe>":
-        "asked for what is not in the folder: http://miniwob.localhost (frame-src)",
+        "asked for what is not in the folder: http://miniwob.localhost/core/core.js (document)",
     "<script>setTimeout(() => nope, 50)</script>":
         "a script failed: ReferenceError: nope is not defined (line 1 of page.html)",
     "<script>Promise.reject(new Error('x'))</script>":
@@ -422,6 +422,32 @@ def test_what_leads_nowhere_is_remarked_and_leaves_the_page_as_it_is(pages):
         assert click(env, seen, str(number)).observation == seen
         assert env.remarks() == [remark]
     assert len(pages.browser.driver.window_handles) == 1
+
+
+def test_as_much_time_passes_where_a_link_leads_nowhere(pages):
+    script = """
+        <script>
+          const lead = (ms) => {
+            setTimeout(() => { said.textContent = "late"; }, ms);
+            location = "/gone";
+          };
+        </script><p id="said">-</p>
+        <button onclick="lead(3900)">1</button><button onclick="lead(4100)">2</button>
+    """
+    for _ in range(3):
+        env, seen = pages.show(script + declared())
+        assert texts(click(env, seen, "1").observation)[0] == "late"
+        assert texts(click(env, env.reset(), "2").observation)[0] == "-"
+
+
+def test_a_page_refreshes_by_its_own_clock(pages):
+    pages.write(next_html="<p>There</p>")
+    env, seen = pages.show(
+        "<meta http-equiv=refresh content='9; url=/next.html'><button>Go</button>" + declared()
+    )
+    assert texts(seen) == ["Go"]
+    assert texts(click(env, seen, "Go").observation) == ["There"]
+    assert env.remarks() == []
 
 
 def test_a_service_worker_is_refused_from_any_frame_and_file(pages):

@@ -9,8 +9,7 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 - the page and its trial: `trial` (its state, what goes on from page to page, and how a page
   declares its task), `judgement` (begin, judge, hand over)
 - determinism: `clock` (and random numbers), `style`, `dialogs` (and the frame of flight tasks);
-  on your own pages also `motion`, `requests` and `work`, on those of apps also `network` and
-  `sockets`
+  on your own pages and those of apps also `motion`, `requests`, `network`, `sockets` and `work`
 - a page that is handed over to a program: `witness`
 - a page that is perturbed: `perturb`
 - `served`: the functions that the other world calls
@@ -40,12 +39,9 @@ from functools import cache
 from pathlib import Path
 
 from pytest_miniwob_agent.browser.server import (
-    ANSWERED,
     CJK,
-    ECHO,
     FAMILIES,
     FONTS,
-    OWN_HOST,
     folder_of,
     sent_font,
 )
@@ -61,8 +57,11 @@ EPOCH_MS = 1_600_000_000_000
 FINE_FRAME_MS = 20
 """Milliseconds between two frames of the page's clock where everything that shows is read."""
 
+OWN_HOST = "pages.localhost"
+"""The name of your own pages' site, with storage of its own."""
+
 BINDING = "miniwobNetwork"
-"""The function by which pages of apps call `gate`; no script of theirs sees it."""
+"""The function by which pages that have one call `gate`; no script of theirs sees it."""
 
 WORLD = "miniwob-agent"
 """The name of our own world."""
@@ -95,8 +94,7 @@ def page_scripts(
     """
     constants = {
         "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
-        "OWN_HOST": OWN_HOST, "ECHO": ECHO, "ANSWERED": ANSWERED, "APP": app, "BINDING": BINDING,
-        "DOMAIN": domain,
+        "OWN_HOST": OWN_HOST, "APP": app, "BINDING": BINDING, "DOMAIN": domain,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip
     families = ", ".join(f'"{family}"' for family in FAMILIES)

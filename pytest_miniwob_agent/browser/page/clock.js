@@ -92,15 +92,19 @@ const giveUp = () => tasks.forEach((name, task) => {
 let network = null; // waits until no request is under way
 export const askNetwork = (wait) => { network = wait; };
 const draw = () => { if (tasks.size) realFrame(draw); }; // some work begins after a frame
+export const worked = async () => {
+  if (tasks.size) {
+    const late = realTimeout(giveUp, MOST_WORK * 1000);
+    draw();
+    await new Promise((resolve) => { Arrays.push(clock.waiting, resolve); });
+    stopTimeout(late);
+  }
+  await queued(2);
+};
 export const idle = async (times = 2) => {
   do {
-    if (tasks.size) {
-      const late = realTimeout(giveUp, MOST_WORK * 1000);
-      draw();
-      await new Promise((resolve) => { Arrays.push(clock.waiting, resolve); });
-      stopTimeout(late);
-    }
-    await queued(times);
+    await worked();
+    if (times > 2) await queued(times - 2);
     await network?.();
   } while (tasks.size && !leaving.now);
 };

@@ -56,7 +56,7 @@ History.prototype.go = function (by = 0) {
 };
 History.prototype.back = function () { this.go(-1); };
 
-// The server refuses what a frame asks for before this runs in it.
+// The browser finds nothing at the address, where a frame asks before this runs in it.
 if ((Constants.APP || location.host === Constants.OWN_HOST) && navigator.serviceWorker) {
   ServiceWorkerContainer.prototype.register = (script) => {
     remark(`a service worker was refused: ${new URL(script, location.href).pathname}`);

@@ -72,8 +72,4 @@ export const survey = () => {
     Main.remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
       + source);
   }
-  if (document.querySelector("meta[http-equiv=refresh i]")) {
-    Main.remark("a meta element with a refresh leads on in real time; "
-      + "a script with setTimeout does not");
-  }
 };

@@ -10,26 +10,6 @@ const { leave, remark, routed } = Main;
 // Pages that followed one another since the last reading; more than these never come to an end.
 const MOST_VISITS = 20;
 
-// True if an address leads to a page of the folder; otherwise its author gets to know.
-const leadsToPage = (address) => {
-  const { protocol, host, pathname } = new URL(address);
-  if (protocol !== location.protocol || host !== location.host) {
-    remark(`a link leads out of the folder and was not followed: ${address}`);
-    return false;
-  }
-  const request = new XMLHttpRequest();
-  request.open("HEAD", address, false);
-  request.send();
-  if (request.status !== 200) {
-    remark(`a link leads to a page that is not in the folder, and was not followed: ${pathname}`);
-    return false;
-  }
-  const type = request.getResponseHeader("content-type");
-  const page = /^(text\/html|application\/xhtml\+xml)/.test(type);
-  if (!page) remark(`a link leads to a file that is not a page, and was not followed: ${pathname}`);
-  return page;
-};
-
 // Have the task answer a form that is sent by POST; its answer leads to the next page.
 const post = async (url, body) => {
   const next = await Main.post(url, [...body]);
@@ -53,8 +33,6 @@ if (own) {
       event.preventDefault();
       if (APP) Main.download(event.destination.url, event.downloadRequest);
       else remark(`a download was refused: ${event.destination.url}`);
-    } else if (!APP && event.navigationType !== "traverse" && !leadsToPage(event.destination.url)) {
-      event.preventDefault();
     } else {
       leave();
     }
@@ -83,8 +61,4 @@ if (own) {
   });
   // Nobody is there to be asked before the page is left.
   listen("beforeunload", (event) => event.stopImmediatePropagation());
-  if (!APP) listen("securitypolicyviolation", ({ blockedURI, effectiveDirective }) => {
-    remark(effectiveDirective === "connect-src" ? `nothing answers ${blockedURI}`
-      : `asked for what is not in the folder: ${blockedURI} (${effectiveDirective})`);
-  });
 }

@@ -1,7 +1,7 @@
-// Pages of a running app, or of its tape: Python answers their requests (gate.py), and says when none
-// is under way. The page's clock waits for that.
+// Your own pages, and those of an app: Python answers their requests (gate.py), and says when none is
+// under way. The page's clock waits for that.
 
-import { Array, Bodies, Documents, Map, Patterns, Promise, URL, apply } from "./saved.js";
+import { Array, Bodies, Documents, Map, Object, Patterns, Promise, URL, apply } from "./saved.js";
 import { leaving, own, takeBack, tell } from "./trial.js";
 import { listen } from "./listeners.js";
 import { add, askNetwork, clock, queued, work } from "./clock.js";
@@ -15,15 +15,16 @@ const ask = () => new Promise((resolve) => {
   tell({ ask: questions, now: clock.now });
 });
 
-// Wait until nothing is under way, and nothing that came has led to another request.
+// Wait until nothing is under way, and nothing that came has led to another request: also until the next
+// page is there, or does not come.
 const idle = async () => {
-  for (let count = -1; count !== line.count && !leaving.now;) {
-    count = line.count;
-    const told = await ask();
-    line.count = told.count;
-    await deliver(told.messages);
-    if (told.messages.length) count = -1;
-    if (line.count !== count) await queued(2); // for what follows from it
+  for (let before = -1; before !== line.told;) {
+    before = line.told;
+    const { messages, ...counts } = await ask();
+    Object.assign(line, counts);
+    await deliver(messages);
+    if (messages.length) before = -1;
+    if (line.told !== before) await queued(2); // for what follows from it
   }
 };
 // A document that another one is to replace after some seconds: by the page's clock (gate.py).
@@ -34,14 +35,15 @@ const refresh = () => {
   if (found) add(() => location.replace(found[2] || location.href), found[1] * 1000, false, []);
 };
 
-if (own && Constants.APP) {
+if (own) {
   askNetwork(idle);
   listen("DOMContentLoaded", refresh);
 }
 
-// An answer of Python: the number of requests so far, and messages for sockets.
-export const told = (question, count, messages) => {
-  asking.get(question)?.({ count, messages });
+// An answer of Python: the numbers of requests so far, and of answers that came later; and messages for
+// sockets.
+export const told = (question, count, later, messages) => {
+  asking.get(question)?.({ count, told: count + later, messages });
   asking.delete(question);
 };
 

@@ -2,13 +2,11 @@
 // numbers are its own, so that those of the task stay the same, and time is that of the page's clock.
 
 import {
-  Arrays, Documents, Events, JSON, Math, Object, Patterns, Promise, Request, Response, Set, Strings, URL,
-  WeakMap, XMLHttpRequest,
+  Arrays, Documents, Events, Math, Object, Patterns, Promise, Response, Set, Strings,
 } from "./saved.js";
 import { Fault, declared, goesOn, own, shownError, trial } from "./trial.js";
 import { add } from "./clock.js";
 
-const { APP } = Constants;
 const Observer = MutationObserver;
 const Sheet = CSSStyleSheet;
 
@@ -140,44 +138,7 @@ export const interrupted = async (request) => {
     return null;
   }
 };
-const { fetch } = window;
-const { open, send } = XMLHttpRequest.prototype;
-const asked = async (request) => ({ method: request.method, path: new URL(request.url).pathname,
-  body: await request.clone().text() });
-
-// Have an XMLHttpRequest of an app's page get an answer from here.
-const FAKED = ["readyState", "status", "statusText", "response", "responseText", "responseURL"];
-const fake = (xhr, url, { status, statusText }, text) => {
-  const response = xhr.responseType === "json" ? JSON.parse(text) : text;
-  const values = [4, status, statusText, response, text, url];
-  FAKED.forEach((property, at) => Object.defineProperty(xhr, property, { value: values[at], configurable: true }));
-  ["readystatechange", "load", "loadend"].forEach((type) => xhr.dispatchEvent(new ProgressEvent(type)));
-};
-const onRequest = (run) => {
-  Arrays.push(hooks.request, run);
-  if (!APP) return; // those of own pages come from requests.js
-  window.fetch = async (input, init) => {
-    const request = new Request(input instanceof Request ? input.clone() : input, init);
-    return interrupts() && await interrupted(await asked(request)) || fetch(input, init);
-  };
-  const opened = new WeakMap();
-  XMLHttpRequest.prototype.open = function (method, url, ...rest) {
-    opened.set(this, { method, url: new URL(url, location.href).href, sync: rest[0] === false });
-    FAKED.forEach((property) => { delete this[property]; });
-    open.call(this, method, url, ...rest);
-  };
-  XMLHttpRequest.prototype.send = function (body) {
-    const known = opened.get(this);
-    if (!interrupts() || !known || known.sync) return void send.call(this, body);
-    const { method, url } = known;
-    const request = { method, path: new URL(url).pathname, body: typeof body === "string" ? body : null };
-    interrupted(request).then(async (instead) => {
-      if (opened.get(this) !== known || this.readyState !== 1) return; // given up meanwhile
-      if (instead) fake(this, url, instead, await instead.text());
-      else send.call(this, body);
-    });
-  };
-};
+const onRequest = (run) => void Arrays.push(hooks.request, run);
 
 // The object `page` of a script.
 const page = {

@@ -5,10 +5,9 @@
 
 export const { apply, construct } = window.Reflect;
 export const {
-  console, performance, navigation, CustomEvent, DOMException, Element, Error, ErrorEvent, FormData,
+  console, performance, navigation, CustomEvent, DOMException, Element, Error, ErrorEvent,
   Function, HTMLFormElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement,
-  MessageChannel, Node, Number, Promise, Request, Response, String, URL, URLPattern,
-  URLSearchParams, XMLHttpRequest,
+  MessageChannel, Node, Number, Promise, Response, String, URL, URLPattern, XMLHttpRequest,
 } = window;
 export const [Object, Array, JSON, Math] = [window.Object, window.Array, window.JSON, window.Math].map(
   (owner) => window.Object.create(null, window.Object.getOwnPropertyDescriptors(owner)));
@@ -39,7 +38,7 @@ export const Effects = methods(AnimationEffect.prototype, "getComputedTiming");
 export const Fragments = methods(DocumentFragment.prototype, "querySelectorAll");
 export const Channels = methods(MessageChannel.prototype, "port1 port2");
 export const Ports = methods(MessagePort.prototype, "close postMessage start");
-export const Bodies = methods(Response.prototype, "arrayBuffer blob");
+export const Bodies = methods(Response.prototype, "arrayBuffer");
 export const Lists = methods(NodeList.prototype, "length");
 export const Stores = methods(Storage.prototype, "removeItem setItem");
 export const { detail: detailOf } = methods(CustomEvent.prototype, "detail");

@@ -2,8 +2,7 @@
 // they come to an end. Frames of own pages and programs find what they need as `miniwobAgent`.
 
 import {
-  Arrays, CustomEvent, Documents, Events, FormData, Object, Targets, apply, detailOf,
-  performance,
+  CustomEvent, Documents, Events, Object, Targets, apply, detailOf, performance,
 } from "./saved.js";
 import { listenAgain } from "./listeners.js";
 import {
@@ -11,7 +10,7 @@ import {
 } from "./trial.js";
 import { began, clock, nextFrame, pass, queued, rest, restless } from "./clock.js";
 import { dress, trees } from "./motion.js";
-import { answerRequest, begun, line, quiet, routed, routes, waits } from "./requests.js";
+import { giveUp, handle, line, post, quiet, routed, routes } from "./requests.js";
 import { download, stay, told } from "./network.js";
 import { wires } from "./sockets.js";
 import "./dialogs.js";
@@ -53,14 +52,6 @@ const now = {
   dress, files, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, payload, recognize,
   remark, restless, settingUp, stirred, taken, takeRemarks, watch, words,
 };
-// Have the task answer a form; returns the address to which its answer leads, if any.
-const { fetch } = window;
-const post = async (url, fields) => {
-  const body = new FormData();
-  Arrays.forEach(fields, (field) => apply(body.append, body, field));
-  return (await fetch(url, { method: "POST", body })).headers.get("location");
-};
-
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };
 // With `Pick`, as TypeScript allows any further name in an object of a script.
 /** @typedef {Pick<typeof now & typeof later, keyof typeof now | keyof typeof later>} Served */
@@ -98,9 +89,10 @@ Object.defineProperty(window, "miniwobAgent", {
   value: {
     // What documents in frames of your own pages have in common with this one.
     inside: (secret) => secret === KEY && (own || outer)
-      ? { answerRequest, asks, began, begun, clock, line, random: window.Math.random, remark, routed,
-        trees, waits, wires }
+      ? { asks, began, clock, random: window.Math.random, remark, trees, wires }
       : null,
+    handle,
+    giveUp,
     go,
     handOver: goingToWindow,
     perturb: play,

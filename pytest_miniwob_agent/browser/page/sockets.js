@@ -1,4 +1,4 @@
-// WebSockets, event sources and streamed answers on pages of apps. Python has their other end, the
+// WebSockets, event sources and streamed answers on your own pages and those of apps. Python has their other end, the
 // app's or the tape's; what comes is delivered where nothing else is under way (page/network.js).
 
 import {
@@ -29,8 +29,8 @@ export const deliver = async (messages) => {
   }
 };
 
-const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-const written = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+export const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+export const written = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 const encoded = (data) => {
   if (ArrayBuffer.isView(data)) {
     return { bytes: written(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)) };
@@ -233,7 +233,7 @@ const streamed = (response, signal) => {
   return Object.defineProperties(new Response(body, { status, statusText, headers }), values);
 };
 
-if (Constants.APP && (own || outer)) {
+if (own || outer) {
   replace(WebSocket, ["CONNECTING", "OPEN", "CLOSING", "CLOSED"], ["open", "message", "error", "close"]);
   replace(EventSource, ["CONNECTING", "OPEN", "CLOSED"], ["open", "message", "error"]);
   window.fetch = new Proxy(fetch, { __proto__: null, apply: async (run, self, given) => {

@@ -23,7 +23,7 @@ export const own = window === top
 // Tell Python of an app's page something (gate.py).
 const binding = /** @type {any} */ (window[BINDING]);
 delete window[BINDING]; // no script of the page is to find it
-export const tell = (what) => binding?.(JSON.stringify(what));
+export const tell = (what) => binding?.(JSON.stringify(bare(what)));
 
 // What the page around this one shares with it, where this is in a frame of your own page.
 const shared = () => {

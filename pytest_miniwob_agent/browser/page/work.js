@@ -83,9 +83,6 @@ if (own || outer) {
   expect(IDBDatabase.prototype, "complete abort", "transaction");
   expect(FileReader.prototype, "loadend",
     "readAsArrayBuffer readAsBinaryString readAsDataURL readAsText");
-  if (!Constants.APP) each("EventSource WebSocket", (name) => {
-    replaceClass(name, (found) => until(found, name, "open error"));
-  });
   const traverse = (name, steps) => replace(History.prototype, name, (run, self, values) => {
     const entry = navigation.entries()[navigation.currentEntry.index + steps(values)];
     if (entry) until(navigation, name, "currententrychange navigateerror");
