@@ -1,6 +1,7 @@
 """Your own pages in a real Chromium: their contract, sites of several pages, their faults."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from own_pages import Pages, click, texts
@@ -150,6 +151,25 @@ class TestDeclaredTask:
         shown, *others = texts(seen[0])
         assert shown == "a field of its own"
         assert re.fullmatch(r"7,x,0\.\d+,[0-9a-f-]{36}", others[0])
+
+    def test_random_numbers_of_neighbouring_seeds_have_nothing_in_common(self, pages):
+        """Those before the seed is set are the same for all."""
+        body = """
+            <script>
+              const before = Math.random();
+              const task = {
+                goal: "Look.",
+                setup: () => { document.body.append(`${before} ${Math.random()}`); },
+                reward: () => 0,
+              };
+            </script>
+        """
+        pages.write(page_html=f"<!DOCTYPE html><body>{body}</body>")
+        shown = [texts(pages.open("page", seed).reset())[0].split() for seed in range(1000, 1008)]
+        assert {float(before) for before, _ in shown} == {48271 / 2147483647}
+        first = [float(number) for _, number in shown]
+        steps = {round((b - a) % 1, 2) for a, b in pairwise(first)}
+        assert len(steps) == len(first) - 1
 
     def test_half_of_a_surrogate_pair_is_no_text_that_an_agent_gets(self, pages):
         body = """

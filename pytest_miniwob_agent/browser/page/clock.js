@@ -5,7 +5,7 @@ import {
   Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Ports, Promise, Targets, WeakMap, apply,
   console, performance,
 } from "./saved.js";
-import { goesOn, leaving, outer, own, remark, shownError } from "./trial.js";
+import { goesOn, leaving, outer, own, remark, shownError, trial } from "./trial.js";
 
 const { EPOCH, SETTLE } = Constants;
 
@@ -172,13 +172,13 @@ export const queued = async (times = 5) => {
 };
 
 // Random numbers before the seed is set: a linear congruential generator, the same every time. On
-// your own pages, which need no `core.js`, it gets the seed too.
+// your own pages, which need no `core.js`, and on apps from the start, one that mixes: SplitMix32,
+// two numbers for the 53 bits of one.
 let state = goesOn("random", 1, () => state);
 const next = () => {
   state = (state * 48271) % 2147483647;
   return state / 2147483647;
 };
-// Apps have a generator that mixes: SplitMix32, two numbers for the 53 bits of one.
 const mix = () => {
   state = (state + 0x9e3779b9) | 0;
   let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
@@ -186,9 +186,9 @@ const mix = () => {
   return (mixed ^ (mixed >>> 15)) >>> 0;
 };
 const mixed = () => ((mix() >>> 5) * 2 ** 26 + (mix() >>> 6)) / 2 ** 53;
-window.Math.random = outer?.random ?? (Constants.APP ? mixed : next);
+let drawn = Constants.APP || trial.seed !== null ? mixed : next;
+window.Math.random = outer?.random ?? (() => drawn());
 export const seedRandom = (seed) => {
-  if (Constants.APP) return void (state = seed);
-  state = 1 + (Math.imul(seed + 1, 2654435761) >>> 0) % 2147483646;
-  for (let count = 0; count < 3; count++) next();
+  state = seed;
+  drawn = mixed;
 };
