@@ -69,6 +69,8 @@ class MiniwobPage:
     allowed = PAGE
     """The commands that a program may send."""
 
+    default_screen = "compact"
+
     def __init__(self, browser: Browser, case: Case) -> None:
         self._browser = browser
         self._case = case

@@ -132,6 +132,8 @@ class OwnPage(MiniwobPage):
     Trial, goal, clock, random numbers, ids and storage go on from one to the next (page/trial.js).
     """
 
+    default_screen = "tree"
+
     def __init__(self, browser: Browser, case: Case, page: TaskPage) -> None:
         assert page.root is not None
         super().__init__(browser, case)

@@ -47,6 +47,10 @@ class Page(Protocol):
 class Environment(Page, Protocol):
     """A `Page` as an agent gets it: it also takes tool calls of a model."""
 
+    @property
+    def default_screen(self) -> str:
+        """The screen for an agent that reads any: `tree` on your own pages and apps."""
+
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
         """Carry out a tool call: the action of that name (`action_of_call`).
 

@@ -132,6 +132,11 @@ class AgentEnv:
                 self._trace.halt.refuse(reason)
             yield
 
+    @property
+    def default_screen(self) -> str:
+        """The screen that suits the page; `compact` if it does not say."""
+        return getattr(self._page, "default_screen", "compact")
+
     def reset(self, *, screen: str = "compact") -> Observation:
         """Begin the next trial."""
         if screen not in SCREENS:

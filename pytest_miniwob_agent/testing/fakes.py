@@ -51,6 +51,8 @@ class FakePage:
     A click gives the focus to a field (`input_...`, `textarea`, `select`), or takes it away.
     """
 
+    default_screen = "compact"
+
     def __init__(
         self,
         goal: str,

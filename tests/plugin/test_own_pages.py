@@ -79,6 +79,30 @@ def test_folders_of_a_marker_count_from_its_test_file(own):
 
 
 @pytest.mark.parametrize(
+    ("params", "tree"), [("{}", True), ('{"screen": "compact"}', False)], ids=["default", "compact"]
+)
+def test_the_agent_tools_reads_them_as_a_tree_unless_told_otherwise(own, params, tree):
+    call = 'Completion("", tool_calls=(ToolCall("a", "click", \'{"element": 1}\'),))'
+    text = TEST_FILE.replace('"click id=1"', call).replace(
+        "import pytest\n",
+        "import pytest\n    from pytest_miniwob_agent import Completion, ToolCall\n",
+    )
+    own.makepyfile(
+        f"""{text}
+        assert miniwob_episode.agent == "tools{"" if tree else "-compact-screen"}"
+
+    @pytest.fixture(autouse=True)
+    def shown(miniwob_llm, miniwob_episode):
+        [(_, prompt)] = miniwob_llm.prompts
+        assert ('button "Go" id=1' in prompt) is {tree}
+        assert ("A screen is a tree" in prompt) is {tree}
+    """
+    )
+    args = ["--miniwob-agent=tools", f"--miniwob-agent-params={params}"]
+    own.runpytest("-k", "3", *args).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
     ("change", "args", "message"),
     [
         ("", ["--miniwob-pages=none"], "there is no folder of pages *none*"),

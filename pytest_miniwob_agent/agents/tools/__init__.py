@@ -69,25 +69,26 @@ class ToolsAgent:
         prompts: a folder of texts that replace the built-in ones, file by file.
         actions: `paper` for the actions of the reflective agent's paper, `all` for every action;
             those at points and by the clock only together with the full screen.
-        screen: `compact`, `full` for everything that shows, or `tree` for roles, names and states.
+        screen: `compact`, `full` for everything that shows, or `tree` for roles, names and states;
+            by default the tree on your own pages and apps, else compact.
     """
 
     def __init__(
-        self, prompts: str | Path | None = None, *, actions: str = "paper", screen: str = "compact"
+        self, prompts: str | Path | None = None, *, actions: str = "paper", screen: str = ""
     ) -> None:
         self.prompts = Prompts(Path(__file__).with_name("prompts"), prompts)
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
         self.upload, self.answer = tools_of([Upload, Answer])
-        self.screen = check_choice("screen", screen, SCREENS)
-        without = {"compact": FULL_SCREEN_TOOLS, "full": (), "tree": POINT_TOOLS}[screen]
+        self.screen = screen and check_choice("screen", screen, SCREENS)
+        without = {"full": (), "tree": POINT_TOOLS}.get(screen, FULL_SCREEN_TOOLS)
         self.tools = {
             name: tool
             for tool in tools_of(Action)
             if (name := tool["function"]["name"]) in PAPER_TOOLS
             or (all_actions and name not in without)
         }
-        screen_part = screen != "compact" and f"{screen}-screen"
+        screen_part = screen and f"{screen}-screen"
         self.name = variant_name("tools", screen_part, all_actions and "all-actions")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -110,8 +111,10 @@ class _Trial:
         self._agent = agent
         self._env = env
         self._llm = llm
-        start = env.reset(screen=agent.screen)
-        shown = agent.screen if not start.answers else "tree"
+        shown = agent.screen or env.default_screen
+        start = env.reset(screen=shown)
+        if start.answers and shown == "compact":
+            shown = "tree"  # apps have no compact screen
         screen = self._prompts.fill("screen" if shown == "compact" else f"{shown}-screen")
         system = self._prompts.fill("system", screen=screen)
         task = Prompt.joined([self._prompts.fill("task", goal=start.goal), *before])

@@ -243,6 +243,7 @@ def test_a_screen_without_end_is_cut():
     ("params", "name", "tools"),
     [
         ({}, "tools", 5),
+        ({"screen": "compact"}, "tools-compact-screen", 5),
         ({"screen": "full"}, "tools-full-screen", 5),
         ({"actions": "all"}, "tools-all-actions", 14),
         ({"screen": "full", "actions": "all"}, "tools-full-screen-all-actions", 19),
