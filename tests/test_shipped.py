@@ -30,6 +30,8 @@ SHIPPED = {
     "rci/paper": ("rci.py", "rci", {}),
     "webwise/paper": ("webwise.py", "webwise", {}),
     "reflection": ("reflection.py", None, {}),
+    "injected": ("injected.py", None, {}),
+    "perturbed": ("perturbed.py", None, {}),
     "rci/ablation": ("rci_ablation.py", None, {}),
     "webwise/multi-step": ("webwise_multi_step.py", None, {}),
 }  # fmt: skip

@@ -17,10 +17,10 @@ TREE = {"screen": "tree"}
 
 @pytest.mark.miniwob(
     "injected",
-    seeds="1000-1002",
+    seeds=[1000, 1001],
     trials=1,
     steps=15,
-    agents=[("reflective", TREE), ("tools", TREE)],
+    agents=[("reflective", TREE), "tools"],
 )
 def test_solves(miniwob_episode):
     assert miniwob_episode.solved, miniwob_episode.explain()
