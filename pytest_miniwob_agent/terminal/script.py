@@ -58,9 +58,14 @@ def {name}(page: Page) -> None:
     page.goto("http://pages.localhost/{start}")
     page.evaluate(
         \"""async (seed) => {{  // the random numbers are those of the item
-            let n = 1 + ((Math.imul(seed + 1, 2654435761) >>> 0) % 2147483646);
-            Math.random = () => (n = (n * 48271) % 2147483647) / 2147483647;
-            for (let count = 0; count < 3; count++) Math.random();
+            let n = seed;
+            const mix = () => {{
+                n = (n + 0x9e3779b9) | 0;
+                let mixed = Math.imul(n ^ (n >>> 16), 0x21f0aaad);
+                mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+                return (mixed ^ (mixed >>> 15)) >>> 0;
+            }};
+            Math.random = () => ((mix() >>> 5) * 2 ** 26 + (mix() >>> 6)) / 2 ** 53;
             await task.setup?.(seed, {{}});
         }}\""",
         {seed},

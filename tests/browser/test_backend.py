@@ -272,7 +272,9 @@ WAYS = """
           say(redirected, new URL(url).pathname);
         },
         worker: () => {
-          new Worker("/worker.js").onmessage = ({ data }) => say(...data);
+          const worker = new Worker("/worker.js");
+          worker.onmessage = ({ data }) => say(...data);
+          worker.postMessage(null);  // an answer to a message is waited for
         },
       };
       for (const name in ways) {
@@ -300,7 +302,9 @@ FRAME = """
         .then((word) => parent.say("framed", word));
     </script>
 """
-WORKER = "fetch('/word').then((a) => a.text()).then((word) => postMessage([word, Date.now()]));"
+WORKER = """
+    onmessage = async () => postMessage([await (await fetch("/word")).text(), Date.now()]);
+"""
 
 
 @pytest.fixture

@@ -176,7 +176,8 @@ def test_the_tools_are_answers_only_while_a_dialog_is_open(env):
     ]
     assert offered[0] == ["click", "enter", "press", "hold", "release"]
     assert offered[1:] == [["accept", "dismiss"]] * 2
-    assert '<confirm pos="center">Delete all?</confirm>' in llm.prompts[1][1]
+    shown = '<confirm pos="center">Delete all?</confirm>', 'confirm "Delete all?"'
+    assert shown[env.default_screen == "tree"] in llm.prompts[1][1]
 
 
 def test_an_agent_that_cannot_answer_dialogs_never_sees_one(env):
