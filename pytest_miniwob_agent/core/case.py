@@ -7,6 +7,15 @@ from dataclasses import dataclass, field
 from pytest_miniwob_agent.core.errors import UsageError
 
 
+def split_task(task: str) -> tuple[str, str]:
+    """Return a task without its perturbation, and the perturbation: `shop` and `overlay`.
+
+    That of a clean task is empty.
+    """
+    base, _, perturbation = task.partition("~")
+    return base, perturbation
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One problem: a task of a category, generated from a seed.
@@ -52,12 +61,12 @@ class Case:
     @property
     def base(self) -> str:
         """The task without its perturbation: `shop` of `shop~overlay`."""
-        return self.task.partition("~")[0]
+        return split_task(self.task)[0]
 
     @property
     def perturbation(self) -> str:
         """The name of the task's perturbation, empty if it is clean."""
-        return self.task.partition("~")[2]
+        return split_task(self.task)[1]
 
     def __str__(self) -> str:
         return self.id

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from pytest_miniwob_agent.core.case import split_task
 from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.core.text import p_value
 from pytest_miniwob_agent.results.comparison import Comparison, RateChange
@@ -110,15 +111,14 @@ class Twins:
     """
 
     def __init__(self, results: Results, *, by_task: bool = False) -> None:
-        clean = Results(tuple(r for r in results.results if "~" not in r.task))
-        twins: dict[str, list[Result]] = {}
+        by_kind: dict[str, list[Result]] = {"": []}
         for result in results.results:
-            task, _, kind = result.task.partition("~")
-            if kind:
-                twins.setdefault(kind, []).append(replace(result, task=task))
+            task, kind = split_task(result.task)
+            by_kind.setdefault(kind, []).append(replace(result, task=task))
+        clean = Results(tuple(by_kind.pop("")))
         attacked: dict[str, list[Result]] = {}
         kinds = []
-        for kind, found in sorted(twins.items()):
+        for kind, found in sorted(by_kind.items()):
             pairs = Comparison(clean, Results(tuple(found)), by_task=by_task)
             kinds += [Kind.of(kind, pairs.changes["whole"])] if pairs.pairs else []
             for result in found if any(each.payload for each in found) else ():
@@ -143,5 +143,5 @@ def twins_of(results: Results, *, by_task: bool = False) -> dict[str, Twins]:
     return {
         setup: Twins(own, by_task=by_task)
         for setup, own in results.by_setup.items()
-        if any("~" in result.task for result in own.results)
+        if any(split_task(result.task)[1] for result in own.results)
     }

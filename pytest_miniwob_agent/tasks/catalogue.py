@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -140,10 +140,14 @@ class Catalogue:
             for task, category in installed_tasks().items()
         }
         """The page of each task, by the task's name; those of the package first."""
-        self.perturbations = dict(shipped_kinds())
         for folder in dict.fromkeys(folder.resolve() for folder in folders):
             for page in find_pages(folder):
                 self.add(page)
+
+    @cached_property
+    def perturbations(self) -> dict[str, Perturbation]:
+        """The perturbations that can be named, by their names; a marker adds its own."""
+        return dict(shipped_kinds())
 
     @property
     def own_tasks(self) -> list[str]:

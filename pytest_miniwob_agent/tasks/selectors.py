@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, split_task
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.tasks.catalogue import (
@@ -44,7 +44,7 @@ def select_tasks(
     catalogue = catalogue or Catalogue()
     selectors = [part for name in selectors for part in PERTURBED.get(name, (name,))]
     for selector in selectors:
-        catalogue.add_suite(selector.partition("~")[0])
+        catalogue.add_suite(split_task(selector)[0])
     known = {
         task: page.category for task, page in catalogue.pages.items() if page.perturbation is None
     }
@@ -56,7 +56,7 @@ def select_tasks(
     names = list(dict.fromkeys([*SUITES, *PROBLEM_LISTS, *page_suites(), *PERTURBED]))
     picked: dict[tuple[str, str], None] = {}
     for whole in selectors:
-        selector, _, kind = whole.partition("~")
+        selector, kind = split_task(whole)
         matches = [
             (category, task)
             for task, category in known.items()

@@ -117,7 +117,7 @@ def perturbing_script(kind: Perturbation, data: object) -> str:
 
 
 def worker_script(now: float) -> str:
-    """The script that runs first in a worker of an app, whose clock stands still at `now`."""
+    """The script that runs first in a page's worker, whose clock stands still at `now`."""
     return linked(Path(__file__).parent / "worker.js", {"NOW": now})
 
 

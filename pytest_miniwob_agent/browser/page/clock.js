@@ -179,11 +179,15 @@ const next = () => {
   state = (state * 48271) % 2147483647;
   return state / 2147483647;
 };
+export const following = (number) => (number + 0x9e3779b9) | 0;
+export const scrambled = (number) => {
+  let found = Math.imul(number ^ (number >>> 16), 0x21f0aaad);
+  found = Math.imul(found ^ (found >>> 15), 0x735a2d97);
+  return (found ^ (found >>> 15)) >>> 0;
+};
 const mix = () => {
-  state = (state + 0x9e3779b9) | 0;
-  let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-  return (mixed ^ (mixed >>> 15)) >>> 0;
+  state = following(state);
+  return scrambled(state);
 };
 const mixed = () => ((mix() >>> 5) * 2 ** 26 + (mix() >>> 6)) / 2 ** 53;
 let drawn = Constants.APP || trial.seed !== null ? mixed : next;

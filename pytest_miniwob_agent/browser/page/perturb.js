@@ -5,7 +5,7 @@ import {
   Arrays, Documents, Events, Math, Object, Patterns, Promise, Response, Set, Strings,
 } from "./saved.js";
 import { Fault, declared, goesOn, own, shownError, trial } from "./trial.js";
-import { add } from "./clock.js";
+import { add, following, scrambled } from "./clock.js";
 
 const Observer = MutationObserver;
 const Sheet = CSSStyleSheet;
@@ -34,16 +34,14 @@ const dataOf = () => data ?? declared()?.perturb?.[name];
 // Whether the perturbation has changed anything in this trial.
 export const effect = () => name ? { applied: kept.applied } : {};
 
-// SplitMix32, from the seed and the name on.
+// SplitMix32 (clock.js), from the seed and the name on.
 const random = () => {
   if (kept.random === null) {
     kept.random = trial.seed;
     for (let at = 0; at < name.length; at++) kept.random = Math.imul(kept.random ^ name.charCodeAt(at), 16777619);
   }
-  kept.random = (kept.random + 0x9e3779b9) | 0;
-  let mixed = Math.imul(kept.random ^ (kept.random >>> 16), 0x21f0aaad);
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-  return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+  kept.random = following(kept.random);
+  return scrambled(kept.random) / 2 ** 32;
 };
 
 const later = (ms, run) => add(run, ms, false, []);

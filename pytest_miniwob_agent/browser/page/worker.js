@@ -1,5 +1,5 @@
-// Runs first in every worker of an app: its clock stands still at the instant of the page's at which
-// it was started, and its random numbers are the same every time.
+// Runs first in every worker of your own pages and of apps: its clock stands still at the instant of the
+// page's at which it was started, and its random numbers are the same every time.
 
 const { NOW } = Constants;
 const RealDate = Date;
