@@ -26,7 +26,7 @@ from pytest_miniwob_agent.papers.output import (
 )
 from pytest_miniwob_agent.papers.tables import Paper
 from pytest_miniwob_agent.results.comparison import Comparison
-from pytest_miniwob_agent.results.export import csv_text
+from pytest_miniwob_agent.results.export import COLUMNS, csv_text
 from pytest_miniwob_agent.results.file import merge_results, read_results
 from pytest_miniwob_agent.results.gate import Gate, judge
 from pytest_miniwob_agent.results.twins import twins_of
@@ -54,8 +54,8 @@ def add_results(commands: Commands) -> None:
     export = steps.add_parser(
         "export",
         help="write results as a table for other tools",
-        description="Write a table with a row for each item: task, seed, outcome, reward, steps, "
-        "calls, tokens, cost, agent and model, as CSV. docs/output.md has the columns.",
+        description="Write results as CSV, with a row for each item.",
+        epilog="Columns:\n\n" + "\n".join(f"  {name:18}{text}" for name, text in COLUMNS.items()),
     )
     export.add_argument("results", metavar="RESULTS", help="a results file, or git:REF:PATH")
     export.add_argument("-o", "--output", type=Path, metavar="PATH", help="the file to write")
