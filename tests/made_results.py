@@ -52,7 +52,7 @@ def make_result(seed, solved=True, category="n-screen-n-step", **fields):
 
 
 def before():
-    """A run of 30 items, of which n-screen-n-step/click-pie/0 and 1 are unsolved."""
+    """A run of 30 items; n-screen-n-step/click-pie/0 and 1 are unsolved."""
     easy = [make_result(seed, category="1-screen-1-step") for seed in range(10)]
     return Results((*easy, *(make_result(seed, seed > 1) for seed in range(20))), source="old")
 

@@ -89,7 +89,7 @@ class _Connections(urllib3.HTTPSConnectionPool):
 
 
 class LiveApp:
-    """The app at some addresses, the first of which is its own.
+    """The app at some addresses; the first is its own.
 
     Args:
         task: the task on it.

@@ -150,7 +150,7 @@ class Sockets:
                 end.send(data)
 
     def close(self, socket: int, code: int, reason: str) -> None:
-        """Close a socket: the app then closes it, too, of which the page hears."""
+        """Close a socket: the app then closes it too, and the page is told."""
         self._inbox.expect(socket, CLOSING)
         end = self._ends.get(socket)
         if isinstance(end, ClientConnection):
@@ -159,7 +159,7 @@ class Sockets:
             self.leave(socket)
 
     def leave(self, socket: int) -> None:
-        """Close a socket of which the page wants to hear nothing more."""
+        """Close a socket that the page no longer listens to."""
         self._inbox.close(socket)
         end = self._ends.pop(socket, None)
         if isinstance(end, ClientConnection):

@@ -31,7 +31,7 @@ class Deliveries:
         self._waiting += [{**message, "type": "error"}, {**message, "type": "close"}]
 
     def request_of(self, told: Message, call: Callable[..., Message]) -> PageRequest:
-        """Return what a page does with a socket, of which it tells; `call` sends a command."""
+        """Return what a page reports to do with a socket; `call` sends a command."""
         socket, kind, does = told["socket"], told["kind"], told["does"]
         headers, body = {}, b""
         if does == "OPEN":

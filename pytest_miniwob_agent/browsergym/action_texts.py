@@ -38,7 +38,7 @@ from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.observations import Observation
 
 PASS = Wait(0.001)
-"""What stands for an action that does nothing on the page, so that it counts all the same."""
+"""Replaces an action that does nothing on the page, so that it still counts."""
 
 FUNCTIONS = (
     "noop", "mouse_move", "mouse_click", "mouse_dblclick", "mouse_down", "mouse_up", "scroll",

@@ -144,7 +144,7 @@ def domain_of(origins: Sequence[str]) -> str:
 
 
 def without_refresh(answer: PageResponse) -> PageResponse:
-    """Return a document whose refresh goes by the page's clock (page/network.js)."""
+    """Return a document whose refresh uses the page's clock (page/network.js)."""
     if "html" not in answer.header("content-type"):
         return answer
     body = _REFRESH.sub(rb"\1miniwob-refresh", answer.body)

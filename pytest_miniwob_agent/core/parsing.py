@@ -61,7 +61,7 @@ VERB = re.compile(rf"\b({_VERBS})\b", re.I)
 ANY_VERB = re.compile(rf"\b({_ALL_VERBS})\b", re.I)
 ID = re.compile(r"\bid(?:\s*+(?:[=:]|is)|\s)\s*+[\"'#]?(\d+)|#(\d+)\b", re.I)
 
-# What stands behind the verb of a line.
+# The rest of a line, after its verb.
 _FIRST = re.compile(r"wait(?=\d)|double[ -]?click\b|[a-z]+\b", re.I)
 _BARE_ID = re.compile(r"(?:\s+on)?\s+(\d+)\s*", re.I)
 _QUOTED = re.compile(r"\s+(?:the\s+(?:text|option)\s+)?([\"'])(.*)\1(.*)", re.I)

@@ -22,7 +22,7 @@ from pytest_miniwob_agent.results.file import Results, Samples
 from pytest_miniwob_agent.results.statistics import p_worse
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, task_fact
 
-TRIALS = (1, 3, 5)  # of which the paper has tables
+TRIALS = (1, 3, 5)  # the paper has tables for these
 PAPER = "reflective-agent (PaLM 2 L)"  # its agent, as the published figures name it
 
 RCI = "RCI (gpt-3.5-turbo) few-shot"

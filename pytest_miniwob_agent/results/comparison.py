@@ -287,7 +287,7 @@ MEASURES: Mapping[str, Callable[[Result, Prices], float | None]] = {
 
 
 OF_TWINS: Mapping[str, tuple[str, str]] = {"perturbed": (":-", ""), "followed": (":", "")}
-"""The limits for pairs within a run (`twins`), with what stands before and after their number."""
+"""The limits for pairs within a run (`twins`), with the texts before and after their number."""
 
 _FORM = ":+", "%"  # of other limits
 

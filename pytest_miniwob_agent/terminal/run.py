@@ -193,7 +193,7 @@ Prices = Callable[[str], Price | None]
 
 NAMED = 3  # items that are named of a group; all with -v
 SHOWN = 10  # groups whose drift is shown in full; all with -v
-TRIALS = (1, 3, 5)  # of which the table has columns, as in the paper
+TRIALS = (1, 3, 5)  # the columns of the table, as in the paper
 
 
 def show_drift(

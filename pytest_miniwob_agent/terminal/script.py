@@ -254,7 +254,7 @@ class ScriptWriter(Observer):
         )  # fmt: skip
 
     def _verdict(self) -> tuple[list[str], str]:
-        """The code that checks the result, and what it goes by."""
+        """The code that checks the result, and what it is based on."""
         app, seed, page = self._task.app, self._case.seed, self._page
         path = urlsplit(self._end["url"])._replace(scheme="", netloc="").geturl()
         code = []

@@ -2,7 +2,7 @@
 
 - `fakes`: a page without a browser, a model without a server; replies, tool calls, programs and
   pages that no agent may fail on.
-- `faulty`: a model of which one answer is damaged.
+- `faulty`: a model that damages one answer of another.
 - `contract`: the tests that every agent must pass, their page, and the rules of an episode.
 """
 

@@ -1,4 +1,4 @@
-"""A model of which one answer is damaged."""
+"""A model that damages one answer of another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_miniwob_agent.testing.fakes import ScriptedLLM
 
 
 def _with_calls(completion: Completion, **changes: Callable[[str], str]) -> Completion:
-    """Return an answer of which names or arguments of tool calls are changed."""
+    """Return an answer with changed names or arguments of tool calls."""
     calls = tuple(
         replace(call, **{name: change(getattr(call, name)) for name, change in changes.items()})
         for call in completion.tool_calls

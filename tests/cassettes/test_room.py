@@ -1,4 +1,4 @@
-"""Completions for which there is no room: none is paid for in vain, and none is lost."""
+"""Completions that don't fit on the disk: none is paid for and lost."""
 
 import shutil
 

@@ -26,7 +26,7 @@ IN_BROWSER = pytest.param("browser", marks=pytest.mark.integration)
 
 @pytest.fixture(params=["fake", IN_BROWSER])
 def env(request):
-    """A page with the buttons ONE and TWO, of which TWO is wrong."""
+    """A page with the buttons ONE (right) and TWO (wrong)."""
     if request.param == "fake":
         one = Element(1, "button", "ONE", details=(("box", "0,0,9,9"),), role="button")
         two = Element(2, "button", "TWO", details=(("box", "9,0,9,9"),), role="button")

@@ -80,7 +80,7 @@ def interpret(
 
 
 def _parse(source: str) -> list[ast.stmt]:
-    """Read a script of which all statements and expressions are in the language."""
+    """Read a script whose statements and expressions are all in the language."""
     if len(source) > MAX_SOURCE:
         raise ScriptError(f"the program has {len(source)} characters; {MAX_SOURCE} are allowed")
     try:

@@ -203,7 +203,7 @@ window.miniwobAgent = {
   html: () => isOver() ? ["", []] : numbered(page().markup),
   view: (points, wanted) => view(page(), points, wanted),
   point,
-  // Put a file, of which the content is in Base64, into a field for files.
+  // Put a file, whose content is in Base64, into a file field.
   upload: (field, name, type, content) => {
     const bytes = Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
     const chosen = new DataTransfer();

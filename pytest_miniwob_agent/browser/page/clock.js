@@ -27,7 +27,7 @@ const { timers, tasks } = clock;
 // What moves by the clock beside timers, on your own pages.
 let motion = null;
 export const moveWith = (found) => { motion = found; };
-// True if something comes with the browser's next frame, of which scripts may hear.
+// True if the browser's next frame brings something that scripts may notice.
 const FRAMED = "[onscroll], [onresize], [loading=lazy], [autofocus]";
 export const framed = () => clock.framed ||= motion?.moves()
   || Documents.querySelector(document, FRAMED) !== null;

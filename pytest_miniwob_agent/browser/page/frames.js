@@ -63,7 +63,7 @@ export const viewport = () => {
   };
 };
 
-// Remark what is on the page that is not read, or goes by real time.
+// Remark what on the page is not read, or uses real time.
 export const survey = () => {
   for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
     if (agentOf(element)) continue;

@@ -46,7 +46,7 @@ const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 const decorated = (element) => [element, ...plain(element).querySelectorAll("*")].some((one) =>
   ["::before", "::after"].some((part) => /^"./.test(getComputedStyle(one, part).content)));
 
-// True for the innermost elements of which the text has a part, or is a text.
+// True for the innermost elements whose text contains, or is, a text.
 const shows = (text, exact) => (element) => {
   const fits = (one) => !IGNORED_TAGS.has(plain(one).localName)
     && (exact ? worded(one) === text : has(worded(one), text));

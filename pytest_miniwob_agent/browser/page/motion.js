@@ -23,7 +23,7 @@ const goingIn = (tree, list) => {
     const effect = Animations.effect(animation);
     const now = apply(currentTime.get, animation, []);
     const moves = Animations.playState(animation) === "running" && rate !== 0 && effect;
-    if (!moves || typeof now !== "number") return; // it goes by scrolling
+    if (!moves || typeof now !== "number") return; // it follows scrolling
     const { delay, duration, endTime } = Effects.getComputedTiming(effect);
     if (endTime === Infinity) return;
     const rounds = Math.floor((now - delay) / duration + 0.001) + 1; // NaN where there is none

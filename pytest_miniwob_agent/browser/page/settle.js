@@ -35,11 +35,11 @@ const lettered = async () => {
   await Promise.allSettled(loading.map((face) => face.loaded));
   if (loading.length) await lettered();
 };
-// Animations in SVG go by the page's clock, from when they are first there.
+// Animations in SVG use the page's clock, from when they first appear.
 const begun = new WeakMap();
 const animated = () => shown().forEach((one) => {
   for (const svg of one.querySelectorAll("svg:has(animate, animateTransform, animateMotion, set)")) {
-    if (svg.ownerSVGElement) continue; // it goes by the outer one
+    if (svg.ownerSVGElement) continue; // it uses the outer one's clock
     if (!begun.has(svg)) begun.set(svg, Main.time());
     svg.pauseAnimations();
     svg.setCurrentTime((Main.time() - begun.get(svg)) / 1000);

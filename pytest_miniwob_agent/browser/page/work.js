@@ -237,7 +237,7 @@ if (own || outer) {
     return found;
   });
 
-  // The browser's other clocks go by the page's clock too, and its other random numbers come from the
+  // The browser's other clocks use the page's clock too, and its other random numbers come from the
   // page's.
   Object.defineProperty(performance, "timeOrigin", { value: began });
   Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });

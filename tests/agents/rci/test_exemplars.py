@@ -1,4 +1,4 @@
-"""The built-in exemplars of RCI: of which tasks they are, and that they solve their pages."""
+"""The built-in exemplars of RCI: their tasks, and that they solve their pages."""
 
 import re
 from pathlib import Path
@@ -57,7 +57,7 @@ PROBLEMS = {
 see docs/reproduce.md."""
 
 FAST = ("click-dialog-2", "click-tab-2-hard", "enter-date", "terminal")
-"""Tasks of which `make test` goes through the exemplars."""
+"""Tasks whose exemplars `make test` tries."""
 
 STEP = r"^(?:\d+\. )?((?:type|press|clickoption|movemouse|clickxpath) .+)$"
 
