@@ -96,7 +96,7 @@ def add_prices(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="PRICES",
         help="for the cost: 'MODEL PROMPT COMPLETION' in US dollars per million tokens, "
-        "as miniwob_prices of the ini file has it",
+        "as in miniwob_prices of the ini file",
     )
 
 

@@ -163,7 +163,7 @@ def show(options: Namespace) -> int:
 
 
 BATCH_DESCRIPTION = """\
-Have the calls of deferred recording answered by a provider's Batch API.
+Send the calls of deferred recording to a provider's Batch API.
 
   pytest --miniwob-record=defer        writes the calls that are not recorded
   miniwob-agent batch submit           submits them to the provider
@@ -182,7 +182,7 @@ def add_batch(commands: Commands) -> None:
     """Add the arguments of all steps."""
     steps = commands.add_parser(
         "batch",
-        help="have the calls of deferred recording answered by a provider's Batch API",
+        help="send the calls of deferred recording to a provider's Batch API",
         description=BATCH_DESCRIPTION,
     ).add_subparsers(required=True, metavar="STEP", dest="step")
     for step, summary in (

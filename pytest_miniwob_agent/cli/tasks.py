@@ -191,10 +191,9 @@ def add_open(commands: Commands) -> None:
     parser = commands.add_parser(
         "open",
         help="show a page in a window, with its goal and reward, while you change it",
-        description="Show a task in the browser's window, to be used with mouse and keyboard; its "
-        "goal, reward and missing files are in the terminal. A new trial begins when a file of its "
-        "folder changes, and with Enter; n goes on to the next seed, q quits. An app is started as "
-        "its test has it.",
+        description="Show a task in a window, for you to use. The terminal shows its goal, reward "
+        "and missing files. A new trial begins when a file of its folder changes, or with Enter; n "
+        "goes on to the next seed, q quits. An app is started by its test's fixture.",
         epilog="Needs a display. The clock of the page runs here; for an agent it stands still.",
     )
     parser.add_argument(
@@ -327,8 +326,8 @@ def add_certify(commands: Commands) -> None:
         help="check that pages are deterministic",
         description="Load each page several times, in different browsers, orders and paces and "
         "once without the machine's fonts, take the same actions on it, and compare all "
-        "observations. Exits with 1 if any differ. Where SELECTOR is a test file, or a test in it, "
-        "its items on apps are begun several times each, with the app.",
+        "observations. Exits with 1 if any differ. If SELECTOR is a test file, or a test in it, "
+        "its items on apps are started several times each and compared.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")

@@ -283,7 +283,7 @@ class AppTask:
         if (self.reward is None) == (self.solved_when is None):
             raise UsageError(
                 f"AppTask {self.name!r} needs one judge: reward(app, trial), which asks the live "
-                "app, or solved_when(trial), which goes by what the page shows and sends"
+                "app, or solved_when(trial), which judges by what the page shows and sends"
             )
 
     def goal_of(self, seed: int) -> str:
