@@ -48,6 +48,7 @@ pointer is over it, as in `click-pie`: a click would never land. It is off."""
 FEATURES_OFF = (
     BOUNDARY_EVENTS,
     "BackForwardCache",  # would keep pages in memory to which nobody goes back
+    "DeferRendererTasksAfterInput",  # scripts would get answers and messages only after a frame
     "OriginAgentClusterDefaultEnable",  # no page could set its domain (page/trial.js)
     "PreloadTopChromeWebUI",  # with the two of the address bar: a renderer for a window's own parts
     "RenderDocument",  # would make a frame anew for every page: a tenth of a fresh start

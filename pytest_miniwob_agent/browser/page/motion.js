@@ -15,7 +15,7 @@ const property = (type, name) => Object.getOwnPropertyDescriptor(type.prototype,
 const currentTime = property(Animation, "currentTime");
 
 // The animations of a tree that go on, with the ms of the page's clock until each begins, repeats or
-// ends (`turn`), and until it ends.
+// ends (`turn`), and until it ends: Infinity for those that stand still.
 const goingIn = (tree, list) => {
   const found = [];
   Arrays.forEach(list(tree), (animation) => {
@@ -25,7 +25,7 @@ const goingIn = (tree, list) => {
     const moves = Animations.playState(animation) === "running" && rate !== 0 && effect;
     if (!moves || typeof now !== "number") return; // it follows scrolling
     const { delay, duration, endTime } = Effects.getComputedTiming(effect);
-    if (endTime === Infinity) return;
+    if (endTime === Infinity) return void Arrays.push(found, { animation, turn: Infinity, end: Infinity });
     const rounds = Math.floor((now - delay) / duration + 0.001) + 1; // NaN where there is none
     const next = now < delay ? delay : Math.min(endTime, delay + duration * rounds || endTime);
     const until = (time) => Math.max(1, Math.ceil((rate > 0 ? time - now : now) / Math.abs(rate)));
@@ -88,6 +88,7 @@ const turn = async () => {
 const advance = async (ms) => {
   let turned = false;
   Arrays.forEach(going(), ({ animation, rate, now, endTime, turn: left }) => {
+    if (left === Infinity) return;
     const then = Math.max(0, Math.min(endTime, now + rate * ms));
     apply(currentTime.set, animation, [then]);
     turned ||= left <= ms;

@@ -79,7 +79,8 @@ listen("mousemove", (event) => {
 export const hover = async () => {
   if (!live.pointer) return;
   const under = document.elementFromPoint(...live.pointer);
-  const hovered = [...document.querySelectorAll(":hover")].pop() ?? null;
+  // In quirks mode, a mere `:hover` matches links only.
+  const hovered = [...document.querySelectorAll(":is(:hover)")].pop() ?? null;
   if (under !== hovered) await nextFrame();
 };
 
