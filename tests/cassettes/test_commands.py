@@ -194,7 +194,7 @@ def test_show_takes_the_model_of_the_ini_file_of_several(folder, run, monkeypatc
     err = run("show", "click-menu-2/1", status=2)
     assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
     (folder / "pytest.ini").write_text("[pytest]\nminiwob_model = other\nminiwob_seeds = 1\n")
-    (folder / "test_one.py").write_text(
+    (folder / "test_show.py").write_text(
         "import pytest\n\n@pytest.mark.miniwob('click-menu-2')\n"
         "def test_solves(miniwob_episode): pass\n"
     )
