@@ -58,8 +58,8 @@ STEP = 100
 """Milliseconds of the page's clock that pass at once while a program waits for a promise."""
 
 FRAMES = 6
-"""Frames of the browser, about as long as `STEP`, that go by before each where a promise is not of
-the page's own scripts: those of a program have a clock of their own, which goes by real time."""
+"""Frames of the browser, about as long as `STEP`, that pass before each step if the promise is not
+one of the page's scripts. A program's scripts have their own clock, which follows real time."""
 
 POLL = 0.005
 """Real seconds between two looks at a program that waits for a promise and for a model."""
@@ -138,8 +138,8 @@ class HandedPage:
         self._acted = self._touched = False  # since the page was read: input, or any script
         self._asked: Counter[str] = Counter()  # questions since time passed
         self._repeated = 0  # ms that passed where the program asked the same again
-        # Since the program acted: ms of the page's clock, real seconds of its silences, and the
-        # begin of that which lasts.
+        # Since the program acted: ms of the page's clock, real seconds of its silences, and when
+        # the present silence began.
         self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
         self._pressed = self._dragging = False  # the mouse's button, and then moves
         self._done = False

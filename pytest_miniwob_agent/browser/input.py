@@ -328,7 +328,7 @@ class NativeInput:
         self._drag_along(points)
 
     def further(self) -> Iterator[Gesture]:
-        """What a person does beyond that: a spinner that takes no typed number goes by its arrows.
+        """What a person does next: a spinner that refuses typed digits is set by arrow keys.
 
         One press shows how far it moves, and the others follow.
         """

@@ -166,8 +166,8 @@ class ItemFiles:
     def shared(self, request: Request, earlier: int) -> Call | None:
         """Return the answer of another item of the group (`folder.group_of`) to a request.
 
-        `earlier` is the number of equal requests of this item before it, for each of which the
-        other one has a call. A recording of `all` asks for everything itself.
+        `earlier` is the number of equal requests of this item before it; the other item needs a
+        call for each of them too. A recording with `all` sends every request itself.
         """
         for stem in siblings(self._folder, self.stem) if self._shares else ():
             # In this order, as the cassette is written before the other file is removed.

@@ -77,8 +77,8 @@ def model_folder_of(stem: str) -> str:
 def group_of(stem: str) -> str:
     """Return what the stems of items that share answers have in common.
 
-    These are the variants of an agent, of which `reflective-plain-memory` is one of `reflective`,
-    and a perturbed task (`shop~overlay`) and its clean twin. A second sample shares with none.
+    These are the variants of an agent, such as `reflective` and `reflective-plain-memory`, and a
+    perturbed task (`shop~overlay`) and its clean twin. A second sample shares with none.
     """
     agent, _, rest = stem.partition("/")
     model, _, case = rest.partition("/")

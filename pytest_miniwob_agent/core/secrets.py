@@ -104,8 +104,8 @@ _FORMS = [
          _NAME + _IS + "(?:[A-Za-z]+ )?" + _VALUE),
     )
 ]  # fmt: skip
-"""The forms of secrets: what they are called, lower-case texts, one of which is in every text with
-such a secret, and their pattern, whose group, if it has one, is the secret.
+"""The forms of secrets: a name, lower-case texts, and a pattern. A text with such a secret contains
+one of the lower-case texts. If the pattern has a group, the group is the secret.
 
 Where several match the same text, the first one gives the kind. Issuers document these forms, and
 scanners such as gitleaks and detect-secrets know them too.

@@ -138,7 +138,7 @@ class Trace:
         halt: errors and limits.
         camera: pictures for observers.
         trials: the most trials.
-        trial: the present trial, from 1, of which `step` is the number of actions so far.
+        trial: the present trial, from 1; `step` is its number of actions so far.
         last: the last transition of the trial; None before the first trial.
     """
 

@@ -36,9 +36,9 @@ class Baseline(NamedTuple):
     def apply(self, item: pytest.Item, report: Any, *, excusable: bool) -> None:
         """Mark how an item changed; turn a failure that the baseline or gate allows into an xfail.
 
-        An unsolved item that the baseline does not solve either is an expected failure, and so is
-        one of which the baseline knows nothing. One that the baseline solves fails the item under
-        the gate `items` alone: the other gates judge all items together.
+        An unsolved item is an expected failure if the baseline does not solve it either, or does
+        not contain it. If the baseline solves it, the item fails under the gate `items` alone: the
+        other gates judge all items together.
 
         Args:
             item: the item.

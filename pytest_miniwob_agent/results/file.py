@@ -65,8 +65,8 @@ MOST_SHARDS = 10_000
 class Shard:
     """A part of a suite that ran by itself, as its results and its report describe it.
 
-    Number `number`, from 1, `of` so many shards. It was to run `selected` of the suite's `items`,
-    of which the cases `deselected` were left out, such as by `-k`. `suite` is what is equal in all
+    Number `number`, from 1, `of` so many shards. It was to run `selected` of the suite's `items`;
+    the cases `deselected` were left out, for example by `-k`. `suite` holds what is equal in all
     shards, by name: the commit, a digest of the items, and the options that decide what an item
     does.
     """

@@ -183,7 +183,7 @@ class ScriptWriter(Observer):
     def _code_of(self, action: actions.AnyAction, after: tuple[Element, ...]) -> Iterator[str]:
         """The code of an action, once for each time; a ValueError says why there is none."""
         if isinstance(action, actions.ByProgram):
-            raise ValueError("a program did it, of which only words are recorded")
+            raise ValueError("a program did it, and only its description is recorded")
         fields, looked = to_data(action), self._looked[0]
         text = fields.get("text")
         by_place = any(fields.get(name) for name in ("at", "end"))

@@ -113,7 +113,7 @@ class WebWISEAgent:
         if objects == "none" and not self.single:
             raise UsageError(
                 "--miniwob-agent-params: objects 'none' is a variant of the single step, since "
-                'further steps go by the objects: give "steps": "single" too'
+                'further steps need the objects: give "steps": "single" too'
             )
         message = check_integer("task_message", task_message, 0, TASK_MESSAGES)
         if message and self.single:

@@ -30,7 +30,7 @@ const now = {
   isLeaving: () => leaving.now,
   leave: () => {
     leaving.now = true;
-    handOver(); // again when it is hidden, of which a document that is written anew does not hear
+    handOver(); // and again on `pagehide`, which a rewritten document does not get
   },
   forget: () => { leaving.forgotten = true; },
   time: () => clock.now,

@@ -1,5 +1,5 @@
-// Your own pages: what comes to an end later without a timer. What has a delay goes by the page's
-// clock; what the browser has to work for is waited for, and no time passes meanwhile.
+// Your own pages: work that ends later without a timer. A delay follows the page's clock. Real work
+// of the browser is waited for, and no page time passes meanwhile.
 
 import {
   Arrays, DOMException, Element, Math, Object, Patterns, Promise, Targets, apply,
