@@ -184,7 +184,8 @@ export const quiet = async () => {
   do {
     await idle();
     known = line.count;
-    if (framed()) await nextFrame(); // what hears of it may ask for more
+    // What hears of a frame may change the page, and hear of that with the next; or ask for more.
+    for (let frames = framed() ? 2 : 0; frames > 0; frames--) await nextFrame();
     await idle(5);
   } while (line.count > known && !leaving.now);
 };
