@@ -31,8 +31,9 @@ export const moveWith = (found) => { motion = found; };
 const FRAMED = "[onscroll], [onresize], [loading=lazy], [autofocus]";
 export const framed = () => clock.framed ||= motion?.moves()
   || Documents.querySelector(document, FRAMED) !== null;
-// Wait for the browser's next frame, in real time.
-export const nextFrame = () => motion?.nextFrame() ?? new Promise(realFrame);
+// Wait for so many frames of the browser, in real time.
+const nextFrame = () => motion?.nextFrame() ?? new Promise(realFrame);
+export const frames = async (count) => { for (; count > 0; count--) await nextFrame(); };
 
 export const add = (callback, delay, every, args) => {
   const run = typeof callback === "function" ? () => apply(callback, window, args) : new Function(callback);
@@ -179,6 +180,7 @@ const next = () => {
   state = (state * 48271) % 2147483647;
   return state / 2147483647;
 };
+// One step of SplitMix32: the state that follows one, and the number that a state gives.
 export const following = (number) => (number + 0x9e3779b9) | 0;
 export const scrambled = (number) => {
   let found = Math.imul(number ^ (number >>> 16), 0x21f0aaad);

@@ -8,7 +8,7 @@ import { listen } from "./listeners.js";
 import {
   Fault, declared, handOn, inCore, leaving, own, shownError, takeBack, trial,
 } from "./trial.js";
-import { clock, nextFrame, queued, seedRandom } from "./clock.js";
+import { clock, frames, queued, seedRandom } from "./clock.js";
 import { effect, perturb } from "./perturb.js";
 import { beginAnswers, checkRoutes, tools } from "./requests.js";
 
@@ -28,7 +28,7 @@ const beginInCore = async () => {
   beginning.now = true;
   core.startEpisodeReal();
   beginning.now = false;
-  while (!WOB_TASK_READY) await nextFrame(); // a flight task's frame loads
+  while (!WOB_TASK_READY) await frames(1); // a flight task's frame loads
 };
 
 // Run a part of an own page; an error in it is the page's fault.

@@ -15,7 +15,7 @@ const property = (type, name) => Object.getOwnPropertyDescriptor(type.prototype,
 const currentTime = property(Animation, "currentTime");
 
 // The animations of a tree that go on, with the ms of the page's clock until each begins, repeats or
-// ends (`turn`), and until it ends: Infinity for those that stand still.
+// ends (`turn`), and until it ends: both Infinity for endless ones, which stand still.
 const goingIn = (tree, list) => {
   const found = [];
   Arrays.forEach(list(tree), (animation) => {

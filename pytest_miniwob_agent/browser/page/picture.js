@@ -2,7 +2,7 @@
 
 import { plain } from "./world.js";
 import { agentOf, agents } from "./frames.js";
-import { nextFrame } from "./settle.js";
+import { frames } from "./settle.js";
 import { body, extent, hitAt, parentOf, target, visible } from "./sight.js";
 import { byId, ids, squeeze } from "./leaves.js";
 import { channels } from "./looks.js";
@@ -95,7 +95,7 @@ export const sights = (wanted) => {
 export const view = async (page, points, wanted) => {
   hide();
   // On a busy machine the last drawing may be a frame behind, and a picture would show that.
-  for (let count = 0; count < 2; count++) await nextFrame();
+  await frames(2);
   const { seen, at } = page.boxes(points);
   const right = Math.max(160, ...seen.map(([left, , width]) => left + width));
   const bottom = Math.max(210, ...seen.map(([, top, , height]) => top + height));

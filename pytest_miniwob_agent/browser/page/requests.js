@@ -9,7 +9,7 @@ import {
   Fault, declared, goesOn, leaving, own, remark, shownError, tell, trial,
 } from "./trial.js";
 import { interrupted, interrupts } from "./perturb.js";
-import { add, clock, framed, idle, nextFrame, remove, work, worked } from "./clock.js";
+import { add, clock, framed, frames, idle, remove, work, worked } from "./clock.js";
 import { bytesOf, written } from "./sockets.js";
 
 const state = goesOn("state", {}, () => state); // of the backend, for the length of a trial
@@ -185,7 +185,7 @@ export const quiet = async () => {
     await idle();
     known = line.count;
     // What hears of a frame may change the page, and hear of that with the next; or ask for more.
-    for (let frames = framed() ? 2 : 0; frames > 0; frames--) await nextFrame();
+    if (framed()) await frames(2);
     await idle(5);
   } while (line.count > known && !leaving.now);
 };

@@ -3,7 +3,7 @@
 import { plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
 import { moved } from "./frames.js";
-import { nextFrame } from "./settle.js";
+import { frames } from "./settle.js";
 import { hitAt, owner, recorded, visible, within } from "./sight.js";
 import { byId } from "./leaves.js";
 import { aim, caret, quote } from "./aim.js";
@@ -77,7 +77,7 @@ export const selected = async () => {
   if (!selecting()) return;
   let [before, now] = [null, scrolled()];
   for (let count = 0; count < 100 && before !== now; count++) {
-    for (let frame = 0; frame < 2; frame++) await nextFrame();
+    await frames(2);
     [before, now] = [now, scrolled()];
   }
 };

@@ -8,7 +8,7 @@ import { listenAgain } from "./listeners.js";
 import {
   Fault, asks, files, goingToWindow, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
 } from "./trial.js";
-import { began, clock, nextFrame, pass, queued, rest, restless } from "./clock.js";
+import { began, clock, frames, pass, queued, rest, restless } from "./clock.js";
 import { dress, trees } from "./motion.js";
 import { giveUp, handle, line, post, quiet, routed, routes } from "./requests.js";
 import { download, stay, told } from "./network.js";
@@ -102,7 +102,7 @@ Object.defineProperty(window, "miniwobAgent", {
     traverse,
     // Let time pass while a program that the page is handed over to waits for it.
     linger: async (ms, count) => {
-      for (; count > 0; count--) await nextFrame();
+      await frames(count);
       if (trial.watched && ms) await pass(ms);
       await queued();
     },

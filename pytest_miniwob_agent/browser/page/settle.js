@@ -15,7 +15,7 @@ export const live = {
 };
 
 // Wait for the browser's next frame, in real time.
-export const nextFrame = () => new Promise(requestAnimationFrame);
+const nextFrame = () => new Promise(requestAnimationFrame);
 
 // All images, for which a page waits in real time.
 const images = [];
@@ -103,7 +103,5 @@ export const whileAsking = async (settling) => {
   }
 };
 
-// Wait for a few frames: a list, for instance, scrolls back to its last selection so much later.
-export const frames = async () => {
-  for (let count = 0; count < 3; count++) await nextFrame();
-};
+// Wait for so many frames: a list, for instance, scrolls back to its last selection after three.
+export const frames = async (count = 3) => { for (; count > 0; count--) await nextFrame(); };
