@@ -143,6 +143,12 @@ def domain_of(origins: Sequence[str]) -> str:
     return min(filter(None, shared), key=len, default="")
 
 
+def app_hint(given: object) -> str:
+    """Return how an app is tested, if its address was given for a task or a folder of pages."""
+    hint = "; an AppTask opens a running app, as docs/test-your-app.md shows"
+    return hint if re.search(r"\bhttps?:/", str(given)) else ""
+
+
 def without_refresh(answer: PageResponse) -> PageResponse:
     """Return a document whose refresh uses the page's clock (page/network.js)."""
     if "html" not in answer.header("content-type"):

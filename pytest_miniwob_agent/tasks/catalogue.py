@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_miniwob_agent.core.app import AppTask
+from pytest_miniwob_agent.core.app import AppTask, app_hint
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
@@ -224,7 +224,7 @@ def find_pages(folder: Path) -> list[TaskPage]:
     if not folder.is_dir():
         raise UsageError(
             f"there is no folder of pages {shown} (--miniwob-pages, miniwob_pages, pages= of a "
-            "marker, or --pages)"
+            f"marker, or --pages){app_hint(shown)}"
         )
     if found := list(pages_in(folder, folder, folder.resolve().name)):
         return found

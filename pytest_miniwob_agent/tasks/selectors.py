@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from pytest_miniwob_agent.core.app import app_hint
 from pytest_miniwob_agent.core.case import Case, split_task
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
@@ -71,6 +72,7 @@ def select_tasks(
                 f"no task, category, suite or glob matches {selector!r}"
                 + nearest(selector, list(dict.fromkeys(likely)))
                 + f"; categories are {', '.join(categories)}, suites {', '.join(names)}"
+                + app_hint(selector)
                 + ("" if catalogue.own_tasks else "; miniwob_pages names no pages of your own")
             )
         if kind:

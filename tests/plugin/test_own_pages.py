@@ -106,6 +106,8 @@ def test_the_agent_tools_reads_them_as_a_tree_unless_told_otherwise(own, params,
     ("change", "args", "message"),
     [
         ("", ["--miniwob-pages=none"], "there is no folder of pages *none*"),
+        ("", ["--miniwob-pages=http://127.0.0.1:8000/"], "no folder *an AppTask opens a run*"),
+        ("'http://127.0.0.1:8000', ", [], "no task, *'http://127.0.0.1:8000'*; an AppTask opens *"),
         ("pages=3, ", [], "*the miniwob marker's pages must be a folder or a list of them: 3*"),
         ("pages='same', ", [], "*same/pages/first.html is called 'first', as web/pages/first.ht*"),
     ],
