@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pkgutil
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -26,6 +27,11 @@ DEVELOPMENT = ("axe_core_python", "hypothesis", "respx")
 
 def _missing():
     return [name for name in DEVELOPMENT if importlib.util.find_spec(name) is None]
+
+
+def pytest_sessionstart():
+    """Take SIGINT even if the shell lets it be ignored, as it does in `make test &`."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_ignore_collect(collection_path):
