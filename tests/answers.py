@@ -23,10 +23,10 @@ def completion(text="click id=1", model="m", calls=(), **message):
 
 
 def response(body, *headers, status="200 OK", length=None, kind="application/json"):
-    """The bytes of an HTTP response; a body that is not bytes is sent as JSON."""
+    """An HTTP response, the last of its connection; a body that is not bytes is sent as JSON."""
     if not isinstance(body, bytes):
         body = json.dumps(body).encode()
-    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", *headers]
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", "Connection: close", *headers]
     if length is not False:
         lines.append(f"Content-Length: {len(body) if length is None else length}")
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body

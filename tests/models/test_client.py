@@ -60,8 +60,7 @@ def test_a_redirect_that_keeps_method_and_body_is_followed(session, raw_server, 
 
 class TestRateLimits:
     def test_the_client_waits_as_long_as_the_server_demands(self, session, raw_server, monkeypatch):
-        headers = ("Retry-After: 7", "Connection: close")
-        refusal = response({"error": {}}, *headers, status="429 Too Many Requests")
+        refusal = response({"error": {}}, "Retry-After: 7", status="429 Too Many Requests")
         raw_server.answer = lambda number: [refusal if number < 3 else response(completion())]
         waits = []
         monkeypatch.setattr(time, "sleep", waits.append)
