@@ -14,7 +14,7 @@ def button(id, text, **more):
 
 
 def menu(right, *wrong):
-    """A page whose button Menu opens a menu with the entries 3 to 5, of which one is right."""
+    """A page whose button Menu opens a menu with the entries 3 to 5; one is right."""
     menu = button(1, "Menu")
     screens = {
         "start": [menu, button(2, "Help")],

@@ -54,7 +54,7 @@ class SeleniumGrid:
         self.host = f"127.0.0.1:{port}"
         self.url = f"http://{self.host}"
         self.with_user = f"http://{USER}:{PASSWORD}@{self.host}"
-        # Debian's is a script, of which the driver would leave the browser behind.
+        # Debian's is a script: the driver would end it, and leave its browser running.
         program = Path("/usr/lib/chromium", Path(browser).name)
         binary = str(program) if program.exists() else browser
         options = {"binary": binary, "args": ["--no-sandbox"]}

@@ -58,7 +58,7 @@ def test_states_names_limits_and_options_are_shown(shown):
 def test_colours_shapes_and_boxes_are_shown(shown):
     assert shown["red"]["background"] == "red"
     assert shown["odd"]["background"] == "#123456"
-    assert shown["cards"]["background"] == "green"  # a box of which the content is hidden
+    assert shown["cards"]["background"] == "green"  # a box whose content is hidden
     assert shown["three"]["corners"] == "3"
     left, top, width, height = map(int, shown["three"]["box"].split(","))
     assert (width, height) == (30, 20)

@@ -30,7 +30,7 @@ def test_labels_hide_neither_each_other_nor_what_shows():
     rows = {number: (0, 100 + 12 * number, 160, 12) for number in range(1, 6)}
     texts = [(2, 100 + 12 * number, 40, 12) for number in rows]
     shown = opened(marked(page_with_button(), 3, rows, texts))
-    # The digits of the labels, of which each stays visible.
+    # The digits of the labels: each stays visible.
     single = count_of(opened(marked(page_with_button(), 3, {1: rows[1]}, texts)), MARK)
     assert count_of(shown, MARK) > 3 * single
     for left, top, width, height in texts:

@@ -62,7 +62,7 @@ def test_at_most_as_many_as_github_shows_are_written(annotations):
     head = Results(tuple(make_result(seed, False) for seed in range(20)))
     found = annotations("items", head=head)
     assert len(found) == 10
-    # 20 items of which 18 were solved before, one reason for them and one for what is missing.
+    # 20 items (18 were solved before), one reason for them and one for what is missing.
     assert found[-1] == "::error title=MiniWoB++::and 11 more; see the job's summary"
 
 

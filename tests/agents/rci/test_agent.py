@@ -32,7 +32,7 @@ def menu(text="Menu"):
 
 
 def play(replies, env=None, limits=None, **params):
-    """An episode of the agent; the replies to each purpose, of which the last one is repeated."""
+    """An episode of the agent; the replies to each purpose; the last one is repeated."""
     left = {purpose: list(texts) for purpose, texts in replies.items()}
 
     def reply(prompt, purpose):
@@ -210,7 +210,7 @@ class TestParameters:
 
 class TestExemplars:
     def rules(self, task, exemplars="built-in"):
-        """The rules with the exemplars of a task, and the prompt files of which they are made."""
+        """The rules with the exemplars of a task, and the prompt files they come from."""
         rules = load_agent("rci", params={"exemplars": exemplars}, task=task).rules
         return rules, set(rules.files)
 

@@ -330,7 +330,7 @@ GOOD = '{"goal": "g", "stages": [{"objects": "o", "program": "p"}]}'
 
 
 def solved(task="click-tab", seed=1, text=GOOD, reward=1.0, repeat=1):
-    """The outcome of an item that was solved, or not, and of which the agent remarked a text."""
+    """The outcome of an item that was solved, or not, with a remark of the agent."""
     case = Case(task, "other", seed, repeat)
     judged = Transition(Observation("g"), reward, done=True)
     events = (Acted(1, 0, Click(1), judged), Remark("example", text, 1, 1))
