@@ -626,6 +626,32 @@ SHADOW = """
 """
 
 
+REDRAWN = """
+    <div id="box"></div>
+    <script>
+      let count = 0;
+      const draw = () => {
+        box.innerHTML = '<button onclick="count += 1; draw()">Next</button><p>-</p>';
+        box.firstChild.onmouseover = () => { box.lastChild.textContent = `over ${count}`; };
+      };
+      draw();
+      const task = { goal: "g", reward: () => 0 };
+    </script>
+"""
+
+
+@pytest.mark.parametrize("doctype", ["", "<!DOCTYPE html>"])
+def test_what_a_page_draws_anew_under_the_mouse_is_notified_of_it(doctype, pages):
+    pages.write(page_html=f"{doctype}<body>{REDRAWN}</body>")
+    env = pages.open("page")
+    for _ in range(3):
+        [button, *_] = env.reset().elements
+        for count in (1, 2):
+            seen = env.step(Click(button.id)).observation
+            assert texts(seen) == ["Next", f"over {count}"]
+            [button, *_] = seen.elements
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_open_shadow_trees_and_slots_are_read_and_used(pages, full):
     env, _ = pages.show(SHADOW)

@@ -70,18 +70,17 @@ export const preload = () => {
   }
 };
 
-// Wait for the next frame, a matter of real time, where the layout has changed under a pointer at
-// rest: the browser notifies the page with that frame.
+// Wait for the next frame, a matter of real time, where another element is under a pointer at rest
+// than the one that was last notified: the browser does that with its frame. `:hover` may match
+// before, since a click looks up what is under the pointer.
+let notified = null;
+listen("mouseover", ({ isTrusted, target }) => { if (isTrusted) notified = target; });
 listen("mousemove", (event) => {
   const [x, y] = offset();
   live.pointer = [event.clientX + x, event.clientY + y];
 });
 export const hover = async () => {
-  if (!live.pointer) return;
-  const under = document.elementFromPoint(...live.pointer);
-  // In quirks mode, a mere `:hover` matches links only.
-  const hovered = [...document.querySelectorAll(":is(:hover)")].pop() ?? null;
-  if (under !== hovered) await nextFrame();
+  if (live.pointer && document.elementFromPoint(...live.pointer) !== notified) await nextFrame();
 };
 
 export const settle = () => whileAsking(async () => {
