@@ -259,7 +259,7 @@ def events(parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     data: list[str] = []
     event: dict[str, Any] = {}
     for part in parts:
-        for line in re.split("\r\n|\r|\n", part.decode("utf-8", "replace").removesuffix("\n")):
+        for line in re.split("\r\n|\r|\n", part.decode("utf-8", "replace"))[:-1]:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
             match name:

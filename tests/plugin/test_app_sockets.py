@@ -29,6 +29,7 @@ TALKING = """
                 self.begin_events()
                 last = self.headers["Last-Event-ID"] or "nothing"
                 self.wfile.write(b"retry: 500\\n\\nevent: tick\\r\\nid: 7\\r\\n")
+                time.sleep(0.05)  # parts may end anywhere, also between the lines of an event
                 self.wfile.write(f"data: {last}\\r\\n\\r\\n".encode())
             elif self.path == "/ticks":
                 self.begin_events()
