@@ -597,6 +597,41 @@ def test_a_page_sees_what_is_drawn_before_it_is_read(pages):
     assert "has scrolled by 100" in texts(click(env, seen, "Scroll").observation)
 
 
+# What the browser tells a page with its next frame: a body with a button that leads to it.
+WITH_FRAMES = {
+    "close": """
+        <dialog open id="t"><form method="dialog"><button>Go</button></form></dialog>
+        <script>t.addEventListener("close", told);</script>""",
+    "close by an attribute": """
+        <dialog open id="t" onclose="told()"><button onclick="t.close()">Go</button></dialog>""",
+    "select": """
+        <input id="t" value="text"><button onclick="t.select()">Go</button>
+        <script>t.onselect = told;</script>""",
+    "scrollend": """
+        <div id="t" style="height: 50px; overflow: auto"><p style="height: 500px">Long</p></div>
+        <button onclick="t.scrollTop = 100">Go</button>
+        <script>t.onscrollend = told;</script>""",
+    "change of a frame's width": """
+        <iframe id="t" width="100" srcdoc="
+          <script>matchMedia('(width > 150px)').onchange = () => parent.told();</script>"></iframe>
+        <button onclick="t.width = 200">Go</button>""",
+}
+
+
+@pytest.mark.parametrize("name", WITH_FRAMES)
+def test_a_page_has_heard_what_comes_with_a_frame_before_it_is_read(name, pages):
+    script = """
+        const task = { goal: "Look.", reward: () => 0 };
+        window.told = () => document.body.append("told");
+    """
+    pages.write(
+        page_html=f"<!DOCTYPE html><body><script>{script}</script>{WITH_FRAMES[name]}</body>"
+    )
+    env = pages.open("page")
+    for _ in range(5):
+        assert "told" in texts(click(env, env.reset(), "Go").observation)
+
+
 SHADOW = """
     <style>p { color: red }</style>
     <sign-up><b slot="name">Your name</b></sign-up>

@@ -27,10 +27,11 @@ const { timers, tasks } = clock;
 // What moves by the clock beside timers, on your own pages.
 let motion = null;
 export const moveWith = (found) => { motion = found; };
-// True if the browser's next frame brings something that scripts may notice.
-const FRAMED = "[onscroll], [onresize], [loading=lazy], [autofocus]";
+// True if the browser's next frame brings something that scripts may notice, such as these events.
+export const FRAMED = ["close", "resize", "scroll", "scrollend", "select"];
+const WITH_FRAMES = `${Arrays.map(FRAMED, (type) => `[on${type}]`)}, [loading=lazy], [autofocus]`;
 export const framed = () => clock.framed ||= motion?.moves()
-  || Documents.querySelector(document, FRAMED) !== null;
+  || Documents.querySelector(document, WITH_FRAMES) !== null;
 // Wait for so many frames of the browser, in real time.
 const nextFrame = () => motion?.nextFrame() ?? new Promise(realFrame);
 export const frames = async (count) => { for (; count > 0; count--) await nextFrame(); };

@@ -6,7 +6,7 @@ import {
   construct, navigation, performance,
 } from "./saved.js";
 import { outer, own, remark } from "./trial.js";
-import { add, began, clock, end, remove, start, work } from "./clock.js";
+import { FRAMED, add, began, clock, end, remove, start, work } from "./clock.js";
 
 if (own || outer) {
   const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream, Uint8Array } =
@@ -96,19 +96,25 @@ if (own || outer) {
   each("IntersectionObserver PerformanceObserver ResizeObserver", (name) => {
     replaceClass(name, () => { clock.framed = true; });
   });
-  const FRAMED = /^(scroll|scrollend|resize)$/;
   replace(EventTarget.prototype, "addEventListener", (run, self, values) => {
-    clock.framed ||= Patterns.exec(FRAMED, `${values[0]}`) !== null;
+    clock.framed ||= Arrays.includes(FRAMED, `${values[0]}`);
     apply(run, self, values);
   });
   [HTMLElement.prototype, Document.prototype, window].forEach((owner) => {
-    each("onscroll onresize", (name) => {
+    Arrays.forEach(FRAMED, (type) => {
+      const name = `on${type}`;
       const { set, ...rest } = Object.getOwnPropertyDescriptor(owner, name) ?? {};
       if (set) Object.defineProperty(owner, name, { ...rest, set(value) {
         clock.framed = true;
         apply(set, this, [value]);
       } });
     });
+  });
+
+  // The size of a frame, unlike that of the page, may change with the page.
+  if (outer) replace(window, "matchMedia", (run, self, values) => {
+    clock.framed = true;
+    return apply(run, self, values);
   });
 
   // What is loaded because a script asks for it; images in the document are waited for anyway.
