@@ -96,6 +96,13 @@ def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, t
     assert "2 passed" in replay(python, *files, *arguments)
 
 
+@pytest.mark.sweep
+def test_an_agent_that_drives_the_browser_replays_apps_clean_and_perturbed():
+    arguments = ("-cexamples/perturbed/pytest.ini", "--miniwob-agent=with_browser_use:BrowserUse")
+    run = replay(program_of(BROWSERS, "python"), "examples/perturbed", *arguments, "-n2")
+    assert "20 passed" in run
+
+
 ADMIN = "examples/django_admin"
 
 
