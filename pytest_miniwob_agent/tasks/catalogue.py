@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.app import AppTask, app_hint
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
-from pytest_miniwob_agent.tasks.perturbations import Perturbation, shipped_kinds, why_unfit
+from pytest_miniwob_agent.tasks.perturbations import Perturbation, shipped_kinds
 
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "1-screen-1-step": (
@@ -111,6 +111,8 @@ INDEX = "index.html"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Names of tasks and categories, which go into ids, globs and paths of cassettes."""
 
+_SCRIPT = re.compile(r"""<script[^>]+src\s*=\s*["']?/?([\w./-]+)""", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class TaskPage:
@@ -125,6 +127,27 @@ class TaskPage:
     root: Path | None = None
     app: AppTask | None = None
     perturbation: Perturbation | None = None
+
+    def why_unfit(self, kind: Perturbation) -> str:
+        """Return why a perturbation can't be that of this page; empty if it can.
+
+        A page declares what it needs in its file or in a script beside it that it names.
+        """
+        if kind.needs == "requests" and self.root is None and self.app is None:
+            return "the pages of the miniwob package make no requests"
+        if kind.needs != "declaration":
+            return ""
+        if self.app is not None:
+            known = kind.name in self.app.perturb
+            return "" if known else f"AppTask {self.task!r} has no perturb={{{kind.name!r}: ...}}"
+        if self.root is None:
+            return "the pages of the miniwob package declare nothing for it"
+        texts = [self.file.read_text("utf-8", "replace")]
+        files = [self.root / path for path in _SCRIPT.findall(texts[0])]
+        texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+        if any(re.search(rf"\bperturb\b.*\b{kind.name}\b", text, re.DOTALL) for text in texts):
+            return ""
+        return f"the page declares no task.perturb = {{{kind.name}: ...}}"
 
 
 class Catalogue:
@@ -168,7 +191,7 @@ class Catalogue:
             hint = nearest(pattern, list(known)) + f"; there are {', '.join(known)}"
             raise UsageError(f"no perturbation is called {pattern!r}{hint}")
         for kind in map(known.__getitem__, names):
-            why = why_unfit(page, kind)
+            why = page.why_unfit(kind)
             if why and kind.name == pattern:
                 raise UsageError(f"{task} can't have the perturbation {pattern!r}: {why}")
             if not why:

@@ -1,4 +1,4 @@
-"""Perturbations: scripts by which the page of a task is made harder, and which fit a page."""
+"""Perturbations: scripts by which the page of a task is made harder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pytest_miniwob_agent.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +58,6 @@ NEEDS: dict[str, Literal["", "declaration", "requests"]] = {
 }
 """What each needs of a page. A line here and a script add one."""
 
-_SCRIPT = re.compile(r"""<script[^>]+src\s*=\s*["']?/?([\w./-]+)""", re.IGNORECASE)
-
 
 @cache
 def shipped_kinds() -> dict[str, Perturbation]:
@@ -71,25 +66,3 @@ def shipped_kinds() -> dict[str, Perturbation]:
         name: Perturbation(name, (SCRIPTS / f"{name}.js").read_text("utf-8"), needs)
         for name, needs in NEEDS.items()
     }
-
-
-def why_unfit(page: TaskPage, kind: Perturbation) -> str:
-    """Return why a perturbation can't be that of a page; empty if it can.
-
-    A page declares what it needs in its file or in a script beside it that it names.
-    """
-    if kind.needs == "requests" and page.root is None and page.app is None:
-        return "the pages of the miniwob package make no requests"
-    if kind.needs != "declaration":
-        return ""
-    if page.app is not None:
-        known = kind.name in page.app.perturb
-        return "" if known else f"AppTask {page.task!r} has no perturb={{{kind.name!r}: ...}}"
-    if page.root is None:
-        return "the pages of the miniwob package declare nothing for it"
-    texts = [page.file.read_text("utf-8", "replace")]
-    files = [page.root / path for path in _SCRIPT.findall(texts[0])]
-    texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
-    if any(re.search(rf"\bperturb\b.*\b{kind.name}\b", text, re.DOTALL) for text in texts):
-        return ""
-    return f"the page declares no task.perturb = {{{kind.name}: ...}}"
