@@ -24,7 +24,9 @@ from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
 from pytest_miniwob_agent.browser.gate_commands import (
     GATE,
     OPEN,
+    STREAM,
     WINDOWS,
+    Deliveries,
     UnderWay,
     for_task,
     fulfilling,
@@ -34,7 +36,6 @@ from pytest_miniwob_agent.browser.gate_commands import (
     worker_commands,
 )
 from pytest_miniwob_agent.browser.page import BINDING
-from pytest_miniwob_agent.browser.sockets import STREAM, Deliveries
 from pytest_miniwob_agent.core.app import (
     REFUSED,
     PageMessage,

@@ -19,7 +19,7 @@ SCRIPTS = sorted(PACKAGE.rglob("*.js"))
 
 FUNCTION_LINES = 60
 MODULE_LINES = 450
-MODULES_IN_ALL = 130
+MODULES_IN_ALL = 129
 FILES_OF_AN_ITEM = 53
 OF_OTHERS = {"allure", "pytest_html", "httpx2"}
 """What comes with plugins of others that we report to, and with a version of openai."""
