@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from pytest_miniwob_agent.browser.page import WORLD
+from pytest_miniwob_agent.connections import for_threads
 from pytest_miniwob_agent.core.data import well_formed
 
 Message = dict[str, Any]
@@ -60,7 +61,7 @@ def open_socket(
     opened = connect(
         url,
         additional_headers=headers,
-        ssl=ssl,
+        ssl=ssl and for_threads(ssl),
         proxy=None if direct else True,
         open_timeout=timeout,
         close_timeout=CLOSE_TIMEOUT,

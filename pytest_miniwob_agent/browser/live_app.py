@@ -17,7 +17,8 @@ import urllib3
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.browser.live_sockets import LOCAL, SILENCE, Inbox, Sockets, trusting
+from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets
+from pytest_miniwob_agent.connections import LOCAL, trusting
 from pytest_miniwob_agent.core.app import (
     AppTask,
     PageMessage,

@@ -18,11 +18,9 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
+from pytest_miniwob_agent.connections import for_threads, trusting
 from pytest_miniwob_agent.core.app import PageMessage
 from pytest_miniwob_agent.core.errors import PageError
-
-LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|0\.0\.0\.0|::1|.*\.localhost")
-"""Hosts of this machine, whose names and ports differ from run to run."""
 
 SILENCE = 0.3
 """Real seconds without a message after which a recording goes on, as no more is to be expected."""
@@ -44,15 +42,6 @@ CLOSING = 2.0
 
 GOING_AWAY = 1001
 """The code of a socket that is closed as its page is left."""
-
-
-def trusting(host: str) -> ssl.SSLContext | None:
-    """Return what takes this machine's certificates, which are made for tests; None elsewhere."""
-    if not LOCAL.fullmatch(host.strip("[]")):
-        return None
-    context = ssl.create_default_context()
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    return context
 
 
 class Inbox:
@@ -187,6 +176,10 @@ class Sockets:
     def _read_socket(self, socket: int, url: str, headers: dict[str, str]) -> None:
         put = partial(self._inbox.put, socket)
         protocols = headers.pop("Sec-WebSocket-Protocol", "")
+        context = None
+        if url.startswith("wss:"):
+            host = urlsplit(url).hostname or ""
+            context = for_threads(trusting(host) or ssl.create_default_context())
         given: dict[str, Any] = {
             "origin": headers.pop("Origin"),
             "subprotocols": protocols.split(",") if protocols else None,
@@ -196,7 +189,7 @@ class Sockets:
             "max_size": None,
             "proxy": None,
             "user_agent_header": None,
-            "ssl": trusting(urlsplit(url).hostname or "") if url.startswith("wss:") else None,
+            "ssl": context,
         }
         code, reason = 1006, ""
         with (

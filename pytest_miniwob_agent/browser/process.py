@@ -29,8 +29,8 @@ from pytest_miniwob_agent.browser.server import (
     PageServer,
     media_type,
 )
+from pytest_miniwob_agent.connections import check_loopback
 from pytest_miniwob_agent.core.errors import BrowserLost
-from pytest_miniwob_agent.loopback import check_loopback
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.grid import GridLauncher

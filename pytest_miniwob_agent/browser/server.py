@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.sax.saxutils import escape
 
+from pytest_miniwob_agent.connections import LoopbackServer
 from pytest_miniwob_agent.core.errors import BrowserError
-from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.tasks.catalogue import page_path, pages_folder
 
 FAMILY = "miniwob-agent"

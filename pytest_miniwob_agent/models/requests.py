@@ -12,13 +12,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
+from pytest_miniwob_agent.connections import LoopbackServer
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.loopback import LoopbackServer
 from pytest_miniwob_agent.models.api import mappings
 from pytest_miniwob_agent.models.apis import CHAT, answer_of, api_of, completion_of, path_of
 

@@ -1,17 +1,28 @@
-"""A server in threads of this process: for task pages, and for the model calls of frameworks."""
+"""Connections: a small server for task pages and the model calls of frameworks; TLS to apps and
+Grids.
+"""
 
 from __future__ import annotations
 
+import re
+import selectors
 import socket
+import ssl
 import threading
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from waitress.server import create_server
 from waitress.wasyncore import close_all
 
 from pytest_miniwob_agent.core.errors import UsageError
+
+T = TypeVar("T")
+
+LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|0\.0\.0\.0|::1|.*\.localhost")
+"""Hosts of this machine, whose names and ports differ from run to run."""
 
 _HOSTS = "127.0.0.1,localhost,::1"
 _TO_ALLOW = {
@@ -79,3 +90,59 @@ class LoopbackServer:
         pulled.set()
         self._thread.join()
         self._server.task_dispatcher.shutdown()
+
+
+def trusting(host: str) -> ssl.SSLContext | None:
+    """Return what takes this machine's certificates, which are made for tests; None elsewhere."""
+    if not LOCAL.fullmatch(host.strip("[]")):
+        return None
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def for_threads(context: ssl.SSLContext) -> ssl.SSLContext:
+    """Have the connections of a context take calls of several threads, as websockets needs it."""
+    context.sslsocket_class = _InTurn
+    return context
+
+
+class _InTurn(ssl.SSLSocket):
+    """A connection that one thread reads while another writes.
+
+    OpenSSL allows one call at a time on a connection
+    (https://docs.openssl.org/3.0/man7/openssl-threads/): a request that is sent while session
+    tickets are read may wait for ever. So calls take turns, and none waits for data in its turn.
+    """
+
+    _turn: threading.Lock
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> _InTurn:
+        """Create a connection and its lock, as `SSLSocket` does without calling `__init__`."""
+        self = super().__new__(cls, *args, **kwargs)
+        self._turn = threading.Lock()
+        return self
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        """Read some data, which may take until there is some."""
+        return self._call(super().recv, buflen, flags)
+
+    def send(self, data: Any, flags: int = 0) -> int:
+        """Write some data, which may take until there is room for it; `sendall` calls this."""
+        return self._call(super().send, data, flags)
+
+    def _call(self, call: Callable[..., T], *args: Any) -> T:
+        while True:
+            with self._turn:
+                self.setblocking(False)
+                try:
+                    return call(*args)
+                except ssl.SSLWantReadError:
+                    event = selectors.EVENT_READ
+                except ssl.SSLWantWriteError:
+                    event = selectors.EVENT_WRITE
+                finally:
+                    self.setblocking(True)
+            with selectors.DefaultSelector() as selector:
+                selector.register(self, event)
+                selector.select()

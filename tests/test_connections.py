@@ -1,0 +1,51 @@
+"""The server in threads of this process, and TLS where one thread reads while another writes."""
+
+import ssl
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from threading import Thread
+
+from websockets.sync.server import serve
+
+from pytest_miniwob_agent.browser.devtools import open_socket
+from pytest_miniwob_agent.connections import LoopbackServer, for_threads, trusting
+
+
+def test_a_server_that_is_woken_up_while_it_is_closed_ends(monkeypatch):
+    server = LoopbackServer(lambda environ, start_response: [], 1)
+    trigger = server._server.trigger
+    pull = trigger._physical_pull
+
+    def pull_late():
+        pull()  # as a request does that ends at this moment
+        server._thread.join(0.2)
+        pull()
+
+    monkeypatch.setattr(trigger, "_physical_pull", pull_late)
+    server.close()
+    assert not server._thread.is_alive()
+
+
+def test_connections_by_tls_open(tmp_path):
+    """Session tickets come while a request is sent; this server sends many."""
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
+    subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True, cwd=tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
+    context.num_tickets = 50
+
+    def answer(socket):
+        for message in socket:
+            socket.send(message)
+
+    def ask(number):
+        url = f"wss://127.0.0.1:{server.socket.getsockname()[1]}"
+        with open_socket(url, timeout=20, direct=True, ssl=trusting("127.0.0.1")) as socket:
+            socket.send(f"hello {number}")
+            return socket.recv(timeout=20)
+
+    with serve(answer, "127.0.0.1", 0, ssl=for_threads(context)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with ThreadPoolExecutor(4) as threads:
+            heard = list(threads.map(ask, range(100)))
+    assert heard == [f"hello {number}" for number in range(100)]
