@@ -31,7 +31,6 @@ from pytest_miniwob_agent.core.actions import (
     Drag,
     DragFrom,
     Follow,
-    Scroll,
     Upload,
     Wait,
     dialog_error,
@@ -139,7 +138,7 @@ class MiniwobPage:
         if function == ANSWER:
             read = self._browser.devtools.answer(*values)
             if not (self._reading and read):
-                function, values = "read", (False,)
+                function, values = "read", ()
         if function != ANSWER:
             self._reading = True
             read = self._browser.call(f"miniwobAgent.{function}", *values)
@@ -206,7 +205,7 @@ class MiniwobPage:
             wait = None if planned.error else self._time_left(action)
             read = self._read("readAfter", wait, self._screen != "compact")
         else:
-            read = self._read("read", isinstance(action, Scroll))
+            read = self._read("read")
         self._browser.show_pointer(planned.pointed[1:], linger=True)
         return self._transition(read, planned.error)
 

@@ -203,7 +203,7 @@ class OwnPage(MiniwobPage):
                 self._check_files(read.get("files", ()))
                 return read
             if self._await_next_page():
-                function, values = "read", (False,)
+                function, values = "read", ()
 
     def _named(self, path: str) -> str:
         """The page's file in messages."""
@@ -292,7 +292,7 @@ class AppPage(OwnPage):
         if isinstance(action, Answer):
             self._given = action.text
             with self._browser.guard(f"doing {action}"):
-                return self._transition(self._read("read", False))
+                return self._transition(self._read("read"))
         self._step += 1
         return super().step(action)
 
@@ -317,7 +317,7 @@ class AppPage(OwnPage):
         while devtools.window != devtools.opened[-1][1]:
             devtools.show_last()
             if self._await_next_page():
-                read = super()._read("read", False)
+                read = super()._read("read")
             else:
                 self._gate.remark("a window was closed, as it shows no page of the app")
                 devtools.call("Page.close")

@@ -202,6 +202,23 @@ def test_of_a_long_list_there_is_what_is_in_sight_and_how_much_more(open_tree):
     assert 'cell "Row 0"' not in "\n".join(below)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div style='height:100px;overflow:auto'>{}</div>",
+        """<iframe srcdoc='<div style="height:100px;overflow:auto">{}</div>'></iframe>""",
+        "<button>Here</button>{}",
+    ],
+    ids=["box", "frame", "page"],
+)
+def test_a_page_is_read_once_the_wheel_has_scrolled_it(open_tree, browser, body):
+    """Also where the browser, which scrolls in another process, is slower than three frames."""
+    env, _ = open_tree(body.format("<p style=height:3000px>Long</p>"))
+    browser.call("(() => { window.requestAnimationFrame = (run) => setTimeout(run); })")
+    after = lines(env.step(Scroll(1, 50)).observation)
+    assert [line for line in after if 'scroll="50 of ' in line]
+
+
 def test_ids_stay_and_what_is_out_of_sight_or_covered_says_so(open_tree):
     env, shown = open_tree("""
         <button onclick="late.hidden = false">Show</button><p id=late hidden>Late</p>

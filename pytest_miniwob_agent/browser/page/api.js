@@ -7,7 +7,7 @@ import { agents, offset, scrolled, survey, viewport } from "./frames.js";
 import { frames, live, loaded, preload, settle } from "./settle.js";
 import { body, hitAt } from "./sight.js";
 import { byId, counter, focused, leaves } from "./leaves.js";
-import { dragged, marked, range, selected } from "./selection.js";
+import { dragged, marked, range, selected, turned } from "./selection.js";
 import { everything } from "./everything.js";
 import { tree } from "./tree.js";
 import { gone, located, news } from "./locators.js";
@@ -145,11 +145,11 @@ const start = async (given, screen, kind, goal = "") => {
 // Calls for the document that Python talks to, which is always the outer one.
 window.miniwobAgent = {
   start: visited(start),
-  // Read the consequences of an action; the browser turns a wheel with its next frame, and scrolls
-  // a list to the option that a key has selected.
-  read: visited(async (wheel) => {
-    const list = document.activeElement?.matches("select[multiple], select[size]");
-    if (wheel || list) await frames();
+  // Read the consequences of an action; the browser scrolls a list to the option that a key has
+  // selected with one of its next frames.
+  read: visited(async () => {
+    if (document.activeElement?.matches("select[multiple], select[size]")) await frames();
+    await Promise.all([page(), window.miniwobAgent, ...agents()].map((agent) => agent.turned()));
     await settled();
     return isLeaving() ? null : read();
   }),
@@ -243,6 +243,7 @@ window.miniwobAgent = {
   spinner,
   dragged,
   selected,
+  turned,
   range,
   option,
   marked,

@@ -1,10 +1,11 @@
-// What is selected: by drags of the mouse, with keys in a field, and what is copied of it.
+// What is selected: by drags of the mouse, with keys in a field, and what is copied of it; and what
+// scrolls by that, or by the wheel.
 
 import { plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
 import { moved } from "./frames.js";
 import { frames } from "./settle.js";
-import { hitAt, owner, recorded, visible, within } from "./sight.js";
+import { hitAt, owner, parentOf, recorded, visible, within } from "./sight.js";
 import { byId } from "./leaves.js";
 import { aim, caret, quote } from "./aim.js";
 
@@ -79,6 +80,33 @@ export const selected = async () => {
   for (let count = 0; count < 100 && before !== now; count++) {
     await frames(2);
     [before, now] = [now, scrolled()];
+  }
+};
+
+// The box that a turn of the wheel is to scroll, and where it stood before.
+let turn = null;
+const scrollsBy = (element, pixels) => {
+  const { body, documentElement, scrollingElement } = element.ownerDocument;
+  const flow = (one) => one ? getComputedStyle(one).overflowY : "";
+  const { scrollTop, scrollHeight, clientHeight } = plain(element);
+  const boxed = element === scrollingElement ? ![flow(body), flow(documentElement)].includes("hidden")
+    : element !== body && (element instanceof HTMLSelectElement || /auto|scroll/.test(flow(element)));
+  return boxed && (pixels < 0 ? scrollTop > 0 : pixels > 0 && scrollTop + clientHeight + 1 < scrollHeight);
+};
+listen("wheel", (event) => {
+  let [box] = event.composedPath();
+  while (box && !scrollsBy(box, event.deltaY)) box = parentOf(box) ?? box.ownerDocument.defaultView.frameElement;
+  turn = { event, box, before: box && plain(box).scrollTop };
+});
+// Wait until the browser has scrolled by the wheel, which another process of it does: for three
+// frames, and for two seconds at most where something is to scroll.
+export const turned = async () => {
+  if (!turn) return;
+  const { event, box, before } = turn;
+  turn = null;
+  await frames();
+  for (let count = 0; count < 120 && box && !event.defaultPrevented && plain(box).scrollTop === before; count++) {
+    await frames(1);
   }
 };
 
