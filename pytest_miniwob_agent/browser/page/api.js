@@ -1,6 +1,6 @@
 // The functions that Python calls, as `miniwobAgent` of our own world.
 
-import { Fault, Main, outer, own, trial } from "./world.js";
+import { Fault, Main, inCore, outer, own, trial } from "./world.js";
 import { listenAgain } from "./listeners.js";
 import "./leaving.js";
 import { agents, offset, scrolled, survey, viewport } from "./frames.js";
@@ -47,17 +47,20 @@ const agentFor = ([first]) => {
 // Read the page by a function; the next page in this trial goes on with the ids.
 const numbered = (reading) => {
   const found = reading();
-  trial.nextId = counter.next;
+  if (own) trial.nextId = counter.next;
   return found;
 };
 
-const read = () => ({
-  ...judged(),
-  elements: isOver() ? []
-    : numbered(page()[trial.tree ? "nested" : trial.full ? "shown" : "leaves"]),
-  focus: isOver() ? null : page().focused(),
-  ...Main.taken(),
-});
+const read = () => {
+  const verdict = judged();
+  const reading = trial.tree ? "nested" : trial.full ? "shown" : "leaves";
+  return {
+    ...verdict,
+    elements: verdict.done ? [] : numbered(page()[reading]),
+    focus: verdict.done ? null : page().focused(),
+    ...Main.taken(),
+  };
+};
 
 // What a perturbation hears of on each page of the trial (page/perturb.js).
 const EVENTS = ["begin", "shown"];
@@ -121,9 +124,7 @@ const start = async (given, screen, kind, goal = "") => {
   await loaded();
   await pass(SETTLE); // for scripts of the page that wait until it is loaded
   if (isLeaving()) return null; // the page leads to another one at once
-  trial.seed = given;
-  trial.goal = goal;
-  await begin();
+  await begin(given, goal);
   while (settingUp()) {
     await loaded();
     await pass(200);
@@ -138,8 +139,7 @@ const start = async (given, screen, kind, goal = "") => {
     throw new Fault(`the task is over before the first action, with the reward ${found.reward}; `
       + "the reward is 0 while the task is not decided");
   }
-  Main.perturb("shown");
-  return found && { ...found, files: Main.files(), payload: Main.payload() };
+  return found && { ...found, ...Main.shown() };
 };
 
 // Calls for the document that Python talks to, which is always the outer one.
@@ -249,6 +249,6 @@ window.miniwobAgent = {
   marked,
   copied: () => trial.clipboard,
   located: (id) => ({ opened: trial.opened, ...located(id) }),
-  news: (before, id) => ({ opened: trial.opened, url: location.href, alone: Main.inCore() ? "it is judged by core.js"
+  news: (before, id) => ({ opened: trial.opened, url: location.href, alone: inCore() ? "it is judged by core.js"
     : Main.answered() ? "its page has a backend, task.api" : "", news: news(before), gone: gone(id) }),
 };

@@ -1,13 +1,11 @@
 // The visible page as HTML, and the goal of a page with core.js, on the full screen with its pictures.
 
-import { Fault, Main, own, plain, trial } from "./world.js";
+import { Fault, Main, inCore, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
 import { body, childrenOf, folding, visible } from "./sight.js";
 import { IGNORED_TAGS, copied, idOf, ignored, squeeze, text } from "./leaves.js";
 import { look } from "./looks.js";
 import { accessibleName, pictured } from "./everything.js";
-
-const { inCore } = Main;
 
 const VOID_TAGS = new Set(["input", "img"]);
 // Attributes whose current state is shown, not that of the page's source.

@@ -107,8 +107,9 @@ export const payload = () => {
   throw new Fault("task.payload must be a text, or a function of the seed that returns one");
 };
 
-// Begin a trial, whose seed is set.
-export const begin = async () => {
+export const begin = async (seed, goal) => {
+  trial.seed = seed;
+  trial.goal = goal;
   if (!own) return await beginInCore();
   if (APP) return seedRandom(trial.seed);
   if (declared()) return await beginDeclared();

@@ -1,20 +1,18 @@
 // The visible leaves of the page, with the ids by which actions name them.
 
-import { Main, outer, plain, trial } from "./world.js";
+import { inCore, outer, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
 import {
   body, childrenOf, extent, focusedElement, folding, parentOf, passed, place, reachable,
   recorded, target, visible,
 } from "./sight.js";
 
-const { inCore } = Main;
-
 // What core.js adds to a page, and its goal, which is read elsewhere.
 const IGNORED_IDS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]);
 export const IGNORED_TAGS = new Set(["script", "style", "br", "hr", "template", "defs", "title", "wbr"]);
 export const ids = new WeakMap(); // element -> id
 export const byId = new Map(); // id -> element
-export const counter = outer?.counter ?? { next: trial.nextId };
+export const counter = outer?.counter ?? { next: own ? trial.nextId : 1 };
 
 export const idOf = (element) => {
   if (!ids.has(element)) {

@@ -47,9 +47,13 @@ const now = {
     const { value, values, min, max, step } = options;
     return { value, values, min, max, step };
   },
+  shown: () => {
+    perturb("shown");
+    return { files: files(), payload: payload() };
+  },
   routed: (method, url) => Boolean(routed(method, url)),
   answered: () => routes().length > 0,
-  dress, files, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, payload, recognize,
+  dress, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, recognize,
   remark, restless, settingUp, stirred, taken, takeRemarks, watch, words,
 };
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };

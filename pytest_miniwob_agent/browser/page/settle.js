@@ -94,7 +94,8 @@ export const settle = () => whileAsking(async () => {
 // Settle; again where the page has asked for something meanwhile, as it may show that only now,
 // or has no answer yet.
 export const whileAsking = async (settling) => {
-  if (own) await pass(0); // requests of the action itself are made by then
+  if (!own) return await settling(); // pages of the package ask for nothing
+  await pass(0); // requests of the action itself are made by then
   for (let count = 0; count < 3; count++) {
     const before = Main.requested();
     await settling();
