@@ -107,6 +107,7 @@ export const payload = () => {
   throw new Fault("task.payload must be a text, or a function of the seed that returns one");
 };
 
+// Begin a trial. The goal is that of an app's task; any other page has its own.
 export const begin = async (seed, goal) => {
   trial.seed = seed;
   trial.goal = goal;

@@ -47,6 +47,7 @@ const now = {
     const { value, values, min, max, step } = options;
     return { value, values, min, max, step };
   },
+  // The trial has begun, and its first page is read: what Python is told besides.
   shown: () => {
     perturb("shown");
     return { files: files(), payload: payload() };

@@ -61,19 +61,19 @@ const shared = () => {
 };
 export const outer = shared();
 
-// The trial of this document, in the page's own world (page/trial.js). A call takes some 0.04 ms: what
-// only this world sets is kept here.
+// The trial of this document, in the page's own world (page/trial.js). How the page is read is set by this
+// world alone, once in a trial, and asked for so often that it is kept here: a call takes some 0.04 ms.
 /** @type {Set<any>} */
-const OURS = new Set(["full", "tree"]);
+const KEPT = new Set(["full", "tree"]);
 const kept = {};
 /** @type {import("./trial.js").Trial} */
 export const trial = new Proxy(/** @type {any} */ ({}), {
-  get: (_, name) => OURS.has(name) ? kept[name] ??= Main.trial(name) : Main.trial(name),
+  get: (_, name) => KEPT.has(name) ? kept[name] ??= Main.trial(name) : Main.trial(name),
   set: (_, name, value) => {
-    if (OURS.has(name)) kept[name] = value;
+    if (KEPT.has(name)) kept[name] = value;
     return Main.setTrial(name, value);
   },
 });
 
-// True if core.js runs the page's episode.
+// True if core.js runs the page's episode; always on pages of the package, which saves the call.
 export const inCore = () => !own || Main.inCore();
