@@ -249,7 +249,7 @@ class Gate:
             return
         self._turns += 1
         if "later" in told:
-            self._requests.open.pop(self._aside[number][0].get("networkId", ""), None)
+            self._requests.put_off(self._aside[number][0].get("networkId", ""))
         else:
             self._late.append({**told, "socket": number})
 
@@ -350,7 +350,7 @@ class Gate:
         if answer is None or not answer.status:
             self.remark(f"{asked} was not waited for, as its answer comes later, or never")
             with self._changed:
-                self._requests.open.pop(network, None)
+                self._requests.put_off(network)
                 if answer is not None:
                     self._aside[answer.socket] = paused, asked
             return None
@@ -387,7 +387,7 @@ class Gate:
             if asked is None:
                 return  # it was given up
             network = paused.get("networkId", "")
-            self._requests.open[network] = asked.kind
+            self._requests.resume(network, asked.kind)
         if "response" in message:
             self._fulfil(paused, network, message["response"])
         elif said := message.get("answer"):

@@ -141,6 +141,9 @@ class UnderWay:
         self._order: list[str] = []  # those that are not answered, as made
         self._delayable: set[str] = set()  # those of lower priority
         self._frames: dict[str, str] = {}
+        # A script that runs on after its request holds the announcement back.
+        self._early: set[str] = set()  # those that were taken before they were announced
+        self._put_off: set[str] = set()
         self.paused: dict[str, Message] = {}
         self.open: dict[str, str] = {}
         self.arrived: set[str] = set()
@@ -150,9 +153,12 @@ class UnderWay:
         id_ = event["requestId"]
         self._frames[id_] = event.get("frameId", "")
         self.arrived.discard(id_)
-        if id_ not in self._order:
+        if id_ in self._early:
+            self._early.remove(id_)
+        elif id_ not in self._order:
             self._order.append(id_)
-        self.open[id_] = kind
+        if id_ not in self._put_off:
+            self.open[id_] = kind
         if event["request"].get("initialPriority") in DELAYABLE:
             self._delayable.add(id_)
 
@@ -162,6 +168,16 @@ class UnderWay:
         self.arrived.add(id_)
         if id_ not in self.paused and id_ in self._order:
             self._order.remove(id_)  # it was given up before it was paused
+
+    def put_off(self, id_: str) -> None:
+        """Wait no longer for a request, whose answer comes later, or never."""
+        self.open.pop(id_, None)
+        self._put_off.add(id_)
+
+    def resume(self, id_: str, kind: str) -> None:
+        """Wait again for a request that was put off, as it is answered now."""
+        self.open[id_] = kind
+        self._put_off.discard(id_)
 
     def documents(self, frame: str) -> list[str]:
         """The documents of a frame that are answered, and have no end yet."""
@@ -173,6 +189,8 @@ class UnderWay:
         id_ = self.next() or next(iter(self.paused))
         if id_ in self._order:
             self._order.remove(id_)
+        else:
+            self._early.add(id_)
         return self.paused.pop(id_)
 
     def next(self) -> str:
