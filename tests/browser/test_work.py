@@ -280,7 +280,7 @@ def pages(browser, tmp_path_factory):
         f'"{name}": async () => {{ {script} }}' for name, (script, _) in KINDS.items()
     )
     pages.write(
-        page_html=f"<!DOCTYPE html><body>{dedent(PAGE.replace('KINDS', kinds))}</body>",
+        work_html=f"<!DOCTYPE html><body>{dedent(PAGE.replace('KINDS', kinds))}</body>",
         inner_html="<!DOCTYPE html><p>Inside</p>",
         more_js="var more = 5;",
         more_css="p { orphans: 7 }",
@@ -295,7 +295,7 @@ def pages(browser, tmp_path_factory):
 @pytest.fixture(scope="module")
 def told(pages):
     """What is on the screen after each kind has begun."""
-    env = pages.open("page")
+    env = pages.open("work")
     seen = env.reset()
     return {name: texts(click(env, seen, name).observation) for name in KINDS}
 
