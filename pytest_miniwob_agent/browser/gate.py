@@ -387,7 +387,7 @@ class Gate:
             if asked is None:
                 return  # it was given up
             network = paused.get("networkId", "")
-            self._requests.resume(network, asked.kind)
+            self._requests.open[network] = asked.kind
         if "response" in message:
             self._fulfil(paused, network, message["response"])
         elif said := message.get("answer"):

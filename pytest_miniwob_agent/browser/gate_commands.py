@@ -141,9 +141,9 @@ class UnderWay:
         self._order: list[str] = []  # those that are not answered, as made
         self._delayable: set[str] = set()  # those of lower priority
         self._frames: dict[str, str] = {}
-        # A script that runs on after its request holds the announcement back.
-        self._early: set[str] = set()  # those that were taken before they were announced
-        self._put_off: set[str] = set()
+        # Those that were taken before their announcement, which comes at the end of the script that
+        # makes them; False where they were put off.
+        self._early: dict[str, bool] = {}
         self.paused: dict[str, Message] = {}
         self.open: dict[str, str] = {}
         self.arrived: set[str] = set()
@@ -153,11 +153,9 @@ class UnderWay:
         id_ = event["requestId"]
         self._frames[id_] = event.get("frameId", "")
         self.arrived.discard(id_)
-        if id_ in self._early:
-            self._early.remove(id_)
-        elif id_ not in self._order:
+        if id_ not in self._early and id_ not in self._order:
             self._order.append(id_)
-        if id_ not in self._put_off:
+        if self._early.pop(id_, True):
             self.open[id_] = kind
         if event["request"].get("initialPriority") in DELAYABLE:
             self._delayable.add(id_)
@@ -172,12 +170,8 @@ class UnderWay:
     def put_off(self, id_: str) -> None:
         """Wait no longer for a request, whose answer comes later, or never."""
         self.open.pop(id_, None)
-        self._put_off.add(id_)
-
-    def resume(self, id_: str, kind: str) -> None:
-        """Wait again for a request that was put off, as it is answered now."""
-        self.open[id_] = kind
-        self._put_off.discard(id_)
+        if id_ in self._early:
+            self._early[id_] = False
 
     def documents(self, frame: str) -> list[str]:
         """The documents of a frame that are answered, and have no end yet."""
@@ -190,7 +184,7 @@ class UnderWay:
         if id_ in self._order:
             self._order.remove(id_)
         else:
-            self._early.add(id_)
+            self._early[id_] = True
         return self.paused.pop(id_)
 
     def next(self) -> str:
