@@ -258,6 +258,23 @@ def test_a_long_poll_holds_nothing_up(play):
     assert tape.read_text().count('"type": "answer"') == 2
 
 
+def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(play):
+    """Until the script's end, Chromium does not announce its requests."""
+    script = """
+        const add = (text) => { document.querySelector("p").textContent = text; };
+        const ask = async () => {
+          fetch("/poll").then((answer) => answer.text()).then(add);
+          for (let tick = 0; tick < 100; tick++) await null; // it is made by then
+          for (let count = 0; count < 2e9; count++);
+          fetch("/say", { method: "POST" });
+        };
+    """
+    page = f"<button onclick=ask()>Ask</button><p></p><script>{script}</script>"
+    tape, screen = play({"/": page}, "click id=1")
+    assert screen[1] == 'text "heard"'
+    assert tape.read_text().count('"type": "answer"') == 1
+
+
 def test_workers(play):
     """They have the app's answers, the page's clock, and the same random numbers every time."""
     script = """
