@@ -296,11 +296,11 @@ class DevTools(Client):
         with self.changed:
             self.dialog = event
             self._dialogs += 1
+            if self._dialogs > MOST_DIALOGS:
+                self._lose("the page opens dialogs without end")
+            elif not self.raises and not self.handed:
+                self._dismiss()
             self.changed.notify_all()
-        if self._dialogs > MOST_DIALOGS:
-            self._lose("the page opens dialogs without end")
-        elif not self.raises and not self.handed:
-            self._dismiss()
 
     def _close_dialog(self, event: Message) -> None:
         self.dialog = None

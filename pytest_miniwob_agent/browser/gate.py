@@ -22,14 +22,20 @@ from selenium.common.exceptions import WebDriverException
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
 from pytest_miniwob_agent.browser.gate_commands import (
+    COUNTED,
+    EMPTY,
     GATE,
     OPEN,
+    ORDERED,
+    SCRIPT,
+    SCRIPTED,
     STREAM,
     WINDOWS,
     Deliveries,
     UnderWay,
     for_task,
     fulfilling,
+    is_blocking,
     is_download,
     made_request,
     said_by_task,
@@ -47,29 +53,8 @@ from pytest_miniwob_agent.core.app import (
 )
 from pytest_miniwob_agent.core.errors import MiniwobError, PageError
 
-ORDERED = frozenset(("Script", "XHR", "Fetch", "EventSource"))
-"""Kinds of answers that run scripts as they arrive: the next answer waits for that."""
-
-COUNTED = frozenset(("Document", *ORDERED))
-"""Kinds of requests that the page's clock waits for: no icon, for which a browser asks any time."""
-
-SCRIPTED = frozenset(("XHR", "Fetch", "Ping"))
-"""Kinds of requests that a task of your own pages may answer, by `task.api`."""
-
-BLOCKING = "VeryHigh"
-"""The priority of a request of a script that waits for it, so that the page can do nothing else."""
-
-ARRIVAL = 1.0
-"""Real seconds that an answer may take from here to the page."""
-
-ANNOUNCED = 0.2
-"""Real seconds to wait for the event that tells the order of a request which is paused already."""
-
 POLL = 0.02
 """Real seconds between two questions whether the app may still send something."""
-
-EMPTY = (204, 205)
-"""Statuses of answers after which the page stays."""
 
 
 class Gate:
@@ -103,7 +88,7 @@ class Gate:
         self._source, self._step, self._now = source, step, now
         self._api = SCRIPTED if api else frozenset()
         self._counted = COUNTED | self._api
-        self._changed = threading.Condition()
+        self._changed = devtools.changed
         self._requests = UnderWay()
         # Of pages: number, context, session, and the time of the page's clock.
         self._questions: list[tuple[int, int, str, float]] = []
@@ -199,14 +184,15 @@ class Gate:
             self._changed.notify_all()
 
     def _pause(self, event: Message) -> None:
-        id_ = event.get("networkId") or event["requestId"]
         with self._changed:
-            self._requests.paused[id_] = event
+            self._requests.pause(event)
             self._changed.notify_all()
 
     def _end(self, event: Message) -> None:
         id_ = event["requestId"]
         with self._changed:
+            if event.get("canceled"):
+                self._requests.give_up(id_)
             for number, (paused, request) in list(self._aside.items()):
                 if paused.get("networkId") == id_ and request.kind in self._api:
                     del self._aside[number]  # the page has given it up
@@ -307,11 +293,29 @@ class Gate:
             return partial(self._answer_late, self._late.popleft())
         requests = self._requests
         if requests.paused and not requests.next():
-            self._changed.wait_for(lambda: requests.next() or self._closed, ANNOUNCED)
+            self._changed.wait_for(lambda: requests.next() or self._closed, requests.patience)
         if self._closed or not requests.paused:
             return None
+        if session := requests.unsettled():
+            return partial(self._settle, session)
         paused = requests.take()
         return partial(self._handle, paused, paused.get("networkId", ""))
+
+    def _settle(self, session: str) -> None:
+        """Wait for the end of the script that a page runs.
+
+        Its requests are announced by then, and those that it gives up again are not asked for.
+        """
+        sent = self._devtools.begin("Runtime.evaluate", {"expression": "0"}, session)
+        self._wait(lambda: sent.answer)
+
+    def _wait(self, came: Callable[[], object]) -> object:
+        """Wait for what a page sends once its script has ended, unless something holds it up."""
+        requests = self._requests
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: came() or requests.blocking or self._devtools.dialog or self._closed, SCRIPT
+            )
 
     def _handle(self, paused: Message, network: str) -> None:
         if session := self._blank.pop(paused["frameId"], ""):
@@ -323,7 +327,7 @@ class Gate:
         asked = made_request(paused, kind, leads)
         if kind not in self._api or asked.is_preflight:
             return self._answer(paused, network, asked)
-        blocks = kind == "XHR" and paused["request"].get("initialPriority") == BLOCKING
+        blocks = kind == "XHR" and is_blocking(paused)
         with self._changed:
             self._asked -= 1
             if not blocks:
@@ -416,8 +420,6 @@ class Gate:
 
     def _fulfil(self, paused: Message, network: str, answer: PageResponse) -> None:
         headers = list(answer.headers)
-        with self._changed:
-            self._requests.arrived.discard(network)
         if answer.socket:  # its parts come as messages
             self._deliveries.own(answer.socket, paused["session"])
             headers += [(STREAM, str(answer.socket)), ("Access-Control-Expose-Headers", STREAM)]
@@ -430,12 +432,10 @@ class Gate:
         kind = paused["resourceType"]
         if kind in ("Other", "Ping"):  # a worker's script or a prefetch: nobody is told of its end
             self._finish(network)
-        elif network and kind in ORDERED and not 300 <= answer.status < 400:
-            with self._changed:
-                if not self._changed.wait_for(
-                    lambda: network in self._requests.arrived or self._closed, ARRIVAL
-                ):
-                    self._finish(network)
+            return
+        ordered = network and kind in ORDERED and not 300 <= answer.status < 400
+        if ordered and not self._wait(lambda: network in self._requests.arrived):
+            self._finish(network)
 
     def _stay(self, paused: Message, network: str) -> None:
         """Have the page stay, which another one was to follow."""

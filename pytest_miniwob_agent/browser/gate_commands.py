@@ -56,6 +56,25 @@ def worker_commands(now: float) -> tuple[Command, ...]:
     )
 
 
+ORDERED = frozenset(("Script", "XHR", "Fetch", "EventSource"))
+"""Kinds of answers that run scripts as they arrive: the next answer waits for that."""
+
+COUNTED = frozenset(("Document", *ORDERED))
+"""Kinds of requests that the page's clock waits for: no icon, for which a browser asks any time."""
+
+SCRIPTED = frozenset(("XHR", "Fetch", "Ping"))
+"""Kinds of requests that a task of your own pages may answer, by `task.api`."""
+
+BLOCKING = "VeryHigh"
+"""The priority of a request that a page or worker waits for, so that it can do nothing else."""
+
+
+def is_blocking(paused: Message) -> bool:
+    """True if a page or worker evaluates nothing until a paused request is answered."""
+    priority = paused["request"].get("initialPriority")
+    return bool(priority == BLOCKING and paused["resourceType"] != "Stylesheet")
+
+
 def made_request(paused: Message, kind: str, leads: bool) -> PageRequest:
     """The request of a kind that is paused."""
     request = paused["request"]
@@ -77,6 +96,9 @@ def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
         "body": base64.b64encode(answer.body).decode(),
     }
 
+
+EMPTY = (204, 205)
+"""Statuses of answers after which the page stays."""
 
 SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 """Media types that a window shows; it downloads anything else."""
@@ -127,6 +149,12 @@ DELAYABLE = ("Medium", "Low", "VeryLow")
 FLYING = 2
 """It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
 
+ANNOUNCED = 0.2
+"""Real seconds to wait for the event that tells the order of a request which is paused already."""
+
+SCRIPT = 10.0
+"""Real seconds to wait for it where a script may run on, and for the end of a script."""
+
 
 class UnderWay:
     """Requests from their announcement to their end, by network ids; their user holds a lock.
@@ -140,10 +168,10 @@ class UnderWay:
     def __init__(self) -> None:
         self._order: list[str] = []  # those that are not answered, as made
         self._delayable: set[str] = set()  # those of lower priority
-        self._frames: dict[str, str] = {}
-        # Those that were taken before their announcement, which comes at the end of the script that
-        # makes them; False where they were put off.
-        self._early: dict[str, bool] = {}
+        self._announced: dict[str, Message] = {}
+        self._early: set[str] = set()  # those that were taken before their announcement
+        self._given_up: set[str] = set()
+        self._settled: set[str] = set()
         self.paused: dict[str, Message] = {}
         self.open: dict[str, str] = {}
         self.arrived: set[str] = set()
@@ -151,32 +179,72 @@ class UnderWay:
     def announce(self, event: Message, kind: str) -> None:
         """Take note that a request is made; also of one that is redirected."""
         id_ = event["requestId"]
-        self._frames[id_] = event.get("frameId", "")
+        if id_ in self._early:
+            self._early.remove(id_)
+            return
+        self._announced[id_] = event
         self.arrived.discard(id_)
-        if id_ not in self._early and id_ not in self._order:
+        if id_ not in self._order:
             self._order.append(id_)
-        if self._early.pop(id_, True):
-            self.open[id_] = kind
+        self.open[id_] = kind
         if event["request"].get("initialPriority") in DELAYABLE:
             self._delayable.add(id_)
+
+    def pause(self, event: Message) -> None:
+        """Take note that a request is paused."""
+        id_ = event.get("networkId") or event["requestId"]
+        if id_ not in self._given_up:
+            self.paused[id_] = event
+
+    def give_up(self, id_: str) -> None:
+        """Take note that a page gives up a request; what it asks for as it leaves goes on."""
+        made = self._announced.get(id_, {})
+        shown = self.documents(made.get("frameId", ""))
+        if all(document == made["loaderId"] for document in shown):
+            self._given_up.add(id_)
+            self.paused.pop(id_, None)
 
     def end(self, id_: str) -> None:
         """Take note that a request has ended."""
         self.open.pop(id_, None)
         self.arrived.add(id_)
-        if id_ not in self.paused and id_ in self._order:
-            self._order.remove(id_)  # it was given up before it was paused
 
     def put_off(self, id_: str) -> None:
         """Wait no longer for a request, whose answer comes later, or never."""
         self.open.pop(id_, None)
-        if id_ in self._early:
-            self._early[id_] = False
 
     def documents(self, frame: str) -> list[str]:
         """The documents of a frame that are answered, and have no end yet."""
         ids = [id_ for id_, kind in self.open.items() if kind == "Document"]
-        return [id_ for id_ in ids if self._frames.get(id_) == frame and id_ not in self._order]
+        ids = [id_ for id_ in ids if id_ not in self._order]
+        return [id_ for id_ in ids if self._announced[id_].get("frameId") == frame]
+
+    @property
+    def blocking(self) -> bool:
+        """True if a page or worker waits for one that is paused."""
+        return any(map(is_blocking, self.paused.values()))
+
+    @property
+    def patience(self) -> float:
+        """Real seconds to wait until paused ones are announced.
+
+        A script that asks for them may run on; icons and the like may never be announced.
+        """
+        kinds = [one["resourceType"] for id_, one in self.paused.items() if id_ not in self._order]
+        return SCRIPT if any(kind != "Other" for kind in kinds) else ANNOUNCED
+
+    def unsettled(self) -> str:
+        """The session whose script has made the first request, if that may not have ended yet.
+
+        Each request has it named once.
+        """
+        id_ = self.next()
+        if id_ in self._settled or self.paused.get(id_, {}).get("resourceType") != "XHR":
+            return ""
+        session: str = self._announced[id_]["session"]
+        made = (one for one in self._order if self._announced[one]["session"] == session)
+        self._settled.update(made)
+        return session
 
     def take(self) -> Message:
         """Return the request to answer next; there is one that is paused."""
@@ -184,7 +252,7 @@ class UnderWay:
         if id_ in self._order:
             self._order.remove(id_)
         else:
-            self._early[id_] = True
+            self._early.add(id_)
         return self.paused.pop(id_)
 
     def next(self) -> str:

@@ -13,8 +13,8 @@ from urllib.parse import quote, unquote, urlsplit
 from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
-from pytest_miniwob_agent.browser.gate import SCRIPTED, Gate
-from pytest_miniwob_agent.browser.gate_commands import for_any_origin
+from pytest_miniwob_agent.browser.gate import Gate
+from pytest_miniwob_agent.browser.gate_commands import SCRIPTED, for_any_origin
 from pytest_miniwob_agent.browser.miniwob_page import LEFT, MiniwobPage
 from pytest_miniwob_agent.browser.page import EPOCH_MS, OWN_HOST
 from pytest_miniwob_agent.browser.process import Browser, Step, clearing

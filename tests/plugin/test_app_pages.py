@@ -144,6 +144,61 @@ def test_a_trial_goes_on_at_another_origin_and_back(play):
     assert "http://app-2.app.localhost" in prompts[2]
 
 
+GOING = """<!DOCTYPE html><button onclick=go()>Go</button><p id=out></p><script>
+    const add = (text) => { out.textContent += `${text} `; };
+    const ask = (path, more) => fetch(path, more).then((answer) => answer.text()).then(add);
+    const made = async () => { for (let tick = 0; tick < 100; tick++) await null; };
+    const runOn = () => { for (let count = 0; count < 1e9; count++); };
+    const go = async () => { BODY };
+    </script>"""
+
+
+def go_by(play, body, shown, *requests, **pages):
+    """Check what a script asks an app for, and what the page shows then, recorded and replayed."""
+    asked = " and ".join(f"trial.asked(*{request!r})" for request in requests)
+    prompts = play(
+        {"/": GOING.replace("BODY", body), "/1": "1", "/2": "2", "/3": "3", **pages},
+        [["click id=1"], ['answer "x"']],
+        f"trial.answer and {asked} and len(trial.requests) == {len(requests) + 1} or None",
+    )  # fmt: skip
+    assert shown in prompts[1]
+
+
+def test_requests_of_a_script_that_runs_on_come_in_its_order(play):
+    """Until the script's end, Chromium does not announce them."""
+    body = "ask('/1'); ask('/2'); ask('/3'); await made(); runOn();"
+    go_by(play, body, 'text "1 2 3"', ("GET", "/1"), ("GET", "/2"), ("GET", "/3"))
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("""const begin = () => {
+              const control = new AbortController();
+              fetch("/1", {signal: control.signal}).catch((error) => add(error.name));
+              return control;
+            };
+            const first = begin(); await made(); runOn(); first.abort();""", "AbortError 2"),
+        ("""const request = new XMLHttpRequest();
+            request.open("GET", "/1");
+            request.onabort = () => add("aborted");
+            request.send(); request.abort();""", "aborted 2"),
+        ("""const frame = document.body.appendChild(document.createElement("iframe"));
+            frame.contentWindow.fetch("/1"); frame.remove();""", "2"),
+    ],
+    ids=["fetch", "request", "frame"],
+)  # fmt: skip
+def test_what_a_script_gives_up_again_is_not_asked_for(play, body, shown):
+    go_by(play, f"{body} ask('/2')", f'text "{shown}"', ("GET", "/2"))
+
+
+def test_what_a_page_asks_for_as_it_leaves_goes_on(play):
+    body = """addEventListener("pagehide", () => {
+        navigator.sendBeacon("/1", "bye"); fetch("/2", {keepalive: true}); });
+        location = "/3";"""
+    go_by(play, body, 'text "3"', ("POST", "/1"), ("GET", "/2"), ("GET", "/3"))
+
+
 def test_dialogs_are_answered_as_the_task_says(play):
     page = """<button onclick="out.textContent = confirm('Sure?') + prompt('Name?')">Ask</button>
         <p id=out></p>"""
