@@ -30,6 +30,7 @@ SHIPPED = {
     "rci/paper": ("rci.py", "rci", {}),
     "webwise/paper": ("webwise.py", "webwise", {}),
     "reflection": ("reflection.py", None, {}),
+    "memories": ("memories.py", None, {}),
     "injected": ("injected.py", None, {}),
     "perturbed": ("perturbed.py", None, {}),
     "rci/ablation": ("rci_ablation.py", None, {}),
