@@ -97,10 +97,11 @@ def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, t
 
 
 @pytest.mark.sweep
-def test_an_agent_that_drives_the_browser_replays_apps_clean_and_perturbed():
-    arguments = ("-cexamples/perturbed/pytest.ini", "--miniwob-agent=with_browser_use:BrowserUse")
-    run = replay(program_of(BROWSERS, "python"), "examples/perturbed", *arguments, "-n2")
-    assert "20 passed" in run
+@pytest.mark.parametrize(("twins", "items"), [("perturbed", 20), ("injected", 33)])
+def test_an_agent_that_drives_the_browser_replays_pages_and_their_twins(twins, items):
+    arguments = (f"-cexamples/{twins}/pytest.ini", "--miniwob-agent=with_browser_use:BrowserUse")
+    run = replay(program_of(BROWSERS, "python"), f"examples/{twins}", *arguments, "-n2")
+    assert f"{items} passed" in run
 
 
 ADMIN = "examples/django_admin"
