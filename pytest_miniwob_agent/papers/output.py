@@ -92,7 +92,8 @@ def _cell(column: str, value: Any) -> str:
     return percent(value) if isinstance(value, float) else str(value)
 
 
-WIDTH, LEFT, RIGHT, BAR = 720, 300, 60, 11  # in pixels: the figure, margins, the height of a bar
+WIDTH, BAR, LETTER = 720, 11, 6.6  # in pixels: of the figure, of a bar, and of most letters
+COLOURS = 5  # in plot.css
 
 
 def draw(tables: Sequence[tuple[str, Table]]) -> str:
@@ -116,37 +117,46 @@ def draw(tables: Sequence[tuple[str, Table]]) -> str:
 def _figure(run: str, table: Table) -> tuple[list[str], int]:
     """The marks of a table, with their height."""
     marks = [_text(12, 18, table.title, "title"), _text(12, 36, f"{run}, in percent", "soft")]
-    y = 58
+    x, y = 12.0, 58
     for number, legend in enumerate(table.bars.values()):
-        x = 12 + number * (WIDTH - 24) // max(len(table.bars), 3)
-        marks.append(f'<rect class="c{number % 4}" x="{x}" y="{y - 10}" width="11" height="11"/>')
-        marks.append(_text(x + 16, y, legend))
+        width = 34 + LETTER * len(legend)
+        if x + width > WIDTH:
+            x, y = 12.0, y + 18
+        marks += [_bar(number, x, y - 10, 11, 11), _text(x + 16, y, legend)]
+        x += width
     top = y = y + 14
     values = [[_shares(row.get(column)) for column in table.bars] for row in table.rows]
+    labels = [[", ".join(map(percent, shares)) for shares in row] for row in values]
+    names = [str(next(iter(row.values()))) for row in table.rows]
+    left = 20 + min(300, LETTER * max(map(len, names)))
+    right = 20 + LETTER * max(len(label) for row in labels for label in row)
     least = min([0.0, *(share for row in values for shares in row for share in shares)])
 
     def across(share: float) -> float:
-        return LEFT + (share - least) / (1 - least) * (WIDTH - LEFT - RIGHT)
+        return left + (share - least) / (1 - least) * (WIDTH - left - right)
 
-    for row, columns in zip(table.rows, values, strict=True):
-        bars = [(number, shares) for number, shares in enumerate(columns) if shares]
+    for name, columns, shown in zip(names, values, labels, strict=True):
+        bars = [number for number, shares in enumerate(columns) if shares]
         if bars:
-            marks.append(
-                _text(LEFT - 8, y + BAR * len(bars) / 2 + 3, next(iter(row.values())), "end")
-            )
-        for number, shares in bars:
-            for share in shares:
+            marks.append(_text(left - 8, y + BAR * len(bars) / 2 + 3, name, "end"))
+        for number in bars:
+            shares = columns[number]
+            for paler, share in reversed(list(enumerate(shares))):
                 start, end = sorted((across(0), across(share)))
-                marks.append(
-                    f'<rect class="c{number % 4}" x="{start:.1f}" y="{y}" '
-                    f'width="{max(end - start, 1):.1f}" height="{BAR - 2}"/>'
-                )
-            label = ", ".join(map(percent, shares))
-            marks.append(_text(across(max([0.0, *shares])) + 4, y + 8, label, "value"))
+                marks.append(_bar(number, start, y, max(end - start, 1), BAR - 2, 1 / (1 + paler)))
+            marks.append(_text(across(max([0.0, *shares])) + 4, y + 8, shown[number], "value"))
             y += BAR
         y += 6 if bars else 0
     axis = f'<line class="axis" x1="{across(0):.1f}" x2="{across(0):.1f}" y1="{top}" y2="{y}"/>'
     return [*marks, axis], y + 24
+
+
+def _bar(number: int, x: float, y: float, width: float, height: float, opacity: float = 1) -> str:
+    """A bar in the colour of the column of a number."""
+    return (
+        f'<rect class="c{number % COLOURS}" x="{x:.1f}" y="{y}" width="{width:.1f}" '
+        f'height="{height}" opacity="{opacity:.2g}"/>'
+    )
 
 
 def _shares(value: Any) -> list[float]:
