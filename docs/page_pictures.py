@@ -3,6 +3,7 @@
     docs/pictures/<task>.png     the page of each task at seed 1000
     docs/gallery.md              these pictures
     docs/report*.png             pages of reports on shipped items
+    docs/memories.svg            memories within 1, 3 and 5 trials
 
 Browsers draw the edges of letters differently, so pictures are compared by the mean colours of
 small squares, and a picture is only written where that shows a change.
@@ -25,6 +26,10 @@ from window import Window
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.papers.figures import variant_tables
+from pytest_miniwob_agent.papers.output import draw
+from pytest_miniwob_agent.papers.tables import Paper
+from pytest_miniwob_agent.results.file import read_results
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks
 
 DOCS = ROOT / "docs"
@@ -129,12 +134,21 @@ def gallery():
     return "\n".join(lines).rstrip() + "\n"
 
 
+def memories():
+    """Return the figure of the memories that are recorded at all eight seeds."""
+    runs = read_results(ROOT / "cassettes/memories.jsonl").by_setup.values()
+    papers = [Paper(run) for run in runs if len(run.items) == 160]
+    tables = {table.name: table for table in variant_tables(papers)}
+    return draw([("eight items of each page", tables["memories_by_trials"])])
+
+
 def taken():
     """Yield the content of every file that `make pictures` writes, with its path."""
     with closing(Browser()) as browser:
         for task in installed_tasks():
             yield PAGES / f"{task}.png", look_at(browser, task)
     yield GALLERY, gallery().encode()
+    yield DOCS / "memories.svg", memories().encode()
     with TemporaryDirectory() as name:
         for report, args in REPORTS.items():
             write_report(Path(name, report), args)
