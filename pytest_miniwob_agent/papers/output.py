@@ -13,7 +13,7 @@ from pytest_miniwob_agent.core.text import (
     p_value,
     percent,
     sanitize_line,
-    text_table,
+    stacked_table,
     wrap,
 )
 from pytest_miniwob_agent.papers.figures import tables_of
@@ -55,7 +55,7 @@ def tables_text(paper: Paper, width: int = 80) -> str:
 def table_text(table: Table, width: int = 80) -> str:
     """Return a table as text of `width` columns, with those of its columns that are shown."""
     lines = ["", sanitize_line(table.title), *wrap(table.remark, width), ""]
-    lines += text_table(_cells(table), width)
+    lines += stacked_table(_cells(table), width)
     return "\n".join(lines) + "\n"
 
 

@@ -24,6 +24,14 @@ def shipped(folder, name="paper"):
 REFLECTION = str(CASSETTES / "reflection.jsonl")
 """The pages on which plans fail, with several agents."""
 
+MEMORIES = {
+    "plain": "w/o structured mem",
+    "unconstrained": "w/o action constraint",
+    "retry": "random retry",
+    "none": "no memory",
+}
+"""Names of memories in the paper, and of the controls, by their parameters."""
+
 
 @pytest.fixture
 def show(capsys, monkeypatch):
@@ -218,6 +226,27 @@ class TestReflectiveAgent:
         whole = by_first(data(REFLECTION)["memories_by_trials"])["all"]
         rates = [rows["w/o structured mem", most]["it"] for most in ("1", "3", "5")]
         assert len(whole["w/o structured mem"].split(", ")) == len(rates)
+
+    def test_the_documentation_has_the_pairs_of_memories(self, show, data):
+        file = str(CASSETTES / "memories.jsonl")
+        show(file)  # which checks that five memories fit into 80 columns
+        found = []
+        for row in data(file)["memory_tests"]:
+            both, it, low, high = (100 * row[name] for name in ("both", "it", "low", "high"))
+            solved = (f"{row['items'] * rate / 100:.0f}" for rate in (both, it))
+            points = f"{it - both:+.1f} ({low:+.0f} to {high:+.0f})"
+            ps = (f"{p:.2g}" if p >= 0.001 else f"{p:.0e}" for p in (row["exact"], row["by page"]))
+            cells = (str(row["items"]), *solved, points, *ps, f"{100 * row['power']:.0f} %")
+            if row["T"] != "1":
+                found.append((row["memory"], row["T"], *cells))
+        page = (CASSETTES.parent / "docs" / "agents.md").read_text("utf-8")
+        told, name = [], ""
+        for line in page.partition("### The memories on")[2].partition("\n## ")[0].splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if cells[1:2] in (["3"], ["5"]):
+                name = MEMORIES[cells[0].split("`")[1]] if cells[0] else name
+                told.append((name, *cells[1:6], *cells[7:]))
+        assert sorted(told) == sorted(found)
 
     def test_several_files_have_their_tables_by_name(self, data):
         files = [shipped("rci"), shipped("webwise")]
