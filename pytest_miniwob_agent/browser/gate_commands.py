@@ -167,11 +167,10 @@ class UnderWay:
 
     def __init__(self) -> None:
         self._order: list[str] = []  # those that are not answered, as made
-        self._delayable: set[str] = set()  # those of lower priority
-        self._announced: dict[str, Message] = {}
+        self._announced: dict[str, Message] = {}  # as the domain Network describes them
         self._early: set[str] = set()  # those that were taken before their announcement
         self._given_up: set[str] = set()
-        self._settled: set[str] = set()
+        self._settled: set[str] = set()  # those whose scripts have been waited for
         self.paused: dict[str, Message] = {}
         self.open: dict[str, str] = {}
         self.arrived: set[str] = set()
@@ -187,8 +186,6 @@ class UnderWay:
         if id_ not in self._order:
             self._order.append(id_)
         self.open[id_] = kind
-        if event["request"].get("initialPriority") in DELAYABLE:
-            self._delayable.add(id_)
 
     def pause(self, event: Message) -> None:
         """Take note that a request is paused."""
@@ -267,7 +264,8 @@ class UnderWay:
         for id_ in self._order:
             if id_ in self.paused:
                 return id_
-            if id_ in self.open and not (id_ in self._delayable and flying >= FLYING):
+            delayable = self._announced[id_]["request"].get("initialPriority") in DELAYABLE
+            if id_ in self.open and not (delayable and flying >= FLYING):
                 break
         return ""
 

@@ -153,11 +153,11 @@ GOING = """<!DOCTYPE html><button onclick=go()>Go</button><p id=out></p><script>
     </script>"""
 
 
-def go_by(play, body, shown, *requests, **pages):
+def go_by(play, body, shown, *requests):
     """Check what a script asks an app for, and what the page shows then, recorded and replayed."""
     asked = " and ".join(f"trial.asked(*{request!r})" for request in requests)
     prompts = play(
-        {"/": GOING.replace("BODY", body), "/1": "1", "/2": "2", "/3": "3", **pages},
+        {"/": GOING.replace("BODY", body), "/1": "1", "/2": "2", "/3": "3"},
         [["click id=1"], ['answer "x"']],
         f"trial.answer and {asked} and len(trial.requests) == {len(requests) + 1} or None",
     )  # fmt: skip
