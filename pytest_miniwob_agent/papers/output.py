@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -119,11 +120,11 @@ def _figure(run: str, table: Table) -> tuple[list[str], int]:
     marks = [_text(12, 18, table.title, "title"), _text(12, 36, f"{run}, in percent", "soft")]
     x, y = 12.0, 58
     for number, legend in enumerate(table.bars.values()):
-        width = 34 + LETTER * len(legend)
-        if x + width > WIDTH:
+        needed = 34 + LETTER * len(legend)
+        if x + needed > WIDTH:
             x, y = 12.0, y + 18
         marks += [_bar(number, x, y - 10, 11, 11), _text(x + 16, y, legend)]
-        x += width
+        x += needed
     top = y = y + 14
     values = [[_shares(row.get(column)) for column in table.bars] for row in table.rows]
     labels = [[", ".join(map(percent, shares)) for shares in row] for row in values]
@@ -131,9 +132,10 @@ def _figure(run: str, table: Table) -> tuple[list[str], int]:
     left = 20 + min(300, LETTER * max(map(len, names)))
     right = 20 + LETTER * max(len(label) for row in labels for label in row)
     least = min([0.0, *(share for row in values for shares in row for share in shares)])
+    width = (WIDTH - left - right) // 60 * 60  # so that bars of common shares end on pixels
 
     def across(share: float) -> float:
-        return left + (share - least) / (1 - least) * (WIDTH - left - right)
+        return left + (share - least) / (1 - least) * width
 
     for name, columns, shown in zip(names, values, labels, strict=True):
         bars = [number for number, shares in enumerate(columns) if shares]
@@ -141,7 +143,7 @@ def _figure(run: str, table: Table) -> tuple[list[str], int]:
             marks.append(_text(left - 8, y + BAR * len(bars) / 2 + 3, name, "end"))
         for number in bars:
             shares = columns[number]
-            for paler, share in reversed(list(enumerate(shares))):
+            for paler, share in sorted(enumerate(shares), key=itemgetter(1), reverse=True):
                 start, end = sorted((across(0), across(share)))
                 marks.append(_bar(number, start, y, max(end - start, 1), BAR - 2, 1 / (1 + paler)))
             marks.append(_text(across(max([0.0, *shares])) + 4, y + 8, shown[number], "value"))
