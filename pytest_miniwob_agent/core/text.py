@@ -10,7 +10,6 @@ import difflib
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
 LONG, MANY = 160, 20
 """The most characters that `shorten` keeps whole, and the most lines that `shorten_lines` does."""
@@ -147,12 +146,13 @@ def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
 
 def stacked_table(rows: Rows, width: int) -> list[str]:
     """Lay out rows as `text_table` does, wide ones as several tables one below the other."""
-    sizes = [max(len(sanitize_line(text)) for text in column) for column in zip(*rows, strict=True)]
-    ends = accumulate((size + 2 for size in sizes[1:]), initial=8)  # the first column may be cut
-    fits = max(2, sum(end <= width for end in ends))
-    lines = text_table([row[:fits] for row in rows], width)
-    rest = [[row[0], *row[fits:]] for row in rows]
-    return [*lines, "", *stacked_table(rest, width)] if fits < len(sizes) else lines
+    columns = len(rows[0])
+    while max(map(len, lines := text_table([row[:columns] for row in rows], width))) > width:
+        if columns <= 2:
+            break
+        columns -= 1
+    rest = [[row[0], *row[columns:]] for row in rows]
+    return [*lines, "", *stacked_table(rest, width)] if columns < len(rows[0]) else lines
 
 
 def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) -> list[str]:
