@@ -19,7 +19,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.results.file import Results, Samples
-from pytest_miniwob_agent.results.statistics import p_worse
+from pytest_miniwob_agent.results.statistics import below, p_worse
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, task_fact
 
 TRIALS = (1, 3, 5)  # the paper has tables for these
@@ -397,7 +397,7 @@ def matched_chi_square(differences: Sequence[Fraction]) -> float:
     1 where nothing changed.
     """
     squares = sum(difference**2 for difference in differences)
-    return math.erfc(sum(differences) / math.sqrt(2 * squares)) / 2 if squares else 1.0
+    return below(-sum(differences) / math.sqrt(squares)) if squares else 1.0
 
 
 def paired_t(differences: Sequence[Fraction]) -> float:

@@ -120,14 +120,14 @@ class Change:
     @property
     def p_worse(self) -> float:
         """The one-sided p-value for a change for the worse, exact where few units changed."""
-        return self.exact[0] if self.exact else _below(self.statistic())
+        return self.exact[0] if self.exact else below(self.statistic())
 
     @property
     def p_changed(self) -> float:
         """The two-sided p-value, exact where few units changed."""
         if self.exact:
             return min(1.0, 2 * min(self.exact))
-        return 2 * _below(-abs(self.statistic()))
+        return 2 * below(-abs(self.statistic()))
 
     def interval(self, alpha: float = 0.05) -> tuple[float, float]:
         """The interval that holds the true change with the chance 1 - alpha."""
@@ -155,7 +155,7 @@ class Change:
         )
 
 
-def _below(z: float) -> float:
+def below(z: float) -> float:
     """The chance of less than z, also where that of `NORMAL.cdf` is rounded to 0."""
     return math.erfc(-z / math.sqrt(2)) / 2
 

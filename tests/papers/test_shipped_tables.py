@@ -11,6 +11,7 @@ import pytest
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.papers.figures import MEMORIES
 from pytest_miniwob_agent.papers.tables import published
 from pytest_miniwob_agent.results.file import Results, read_results
 
@@ -23,14 +24,6 @@ def shipped(folder, name="paper"):
 
 REFLECTION = str(CASSETTES / "reflection.jsonl")
 """The pages on which plans fail, with several agents."""
-
-MEMORIES = {
-    "plain": "w/o structured mem",
-    "unconstrained": "w/o action constraint",
-    "retry": "random retry",
-    "none": "no memory",
-}
-"""Names of memories in the paper, and of the controls, by their parameters."""
 
 
 @pytest.fixture
@@ -244,7 +237,7 @@ class TestReflectiveAgent:
         for line in page.partition("### The memories on")[2].partition("\n## ")[0].splitlines():
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             if cells[1:2] in (["3"], ["5"]):
-                name = MEMORIES[cells[0].split("`")[1]] if cells[0] else name
+                name = MEMORIES[f"reflective-{cells[0].split('`')[1]}-memory"] if cells[0] else name
                 told.append((name, *cells[1:6], *cells[7:]))
         assert sorted(told) == sorted(found)
 

@@ -96,9 +96,9 @@ class TestChange:
             z = (gained - lost) / sqrt(gained + lost)
             found = change_of(lost, gained, 20)
             assert found.statistic() == pytest.approx(z)
-            assert found.p_worse == pytest.approx(scipy_stats.norm.cdf(z), rel=1e-4, abs=0)
+            assert found.p_worse == pytest.approx(scipy_stats.norm.cdf(z), rel=1e-6, abs=0)
             assert found.p_changed == pytest.approx(
-                2 * scipy_stats.norm.sf(abs(z)), rel=1e-4, abs=0
+                2 * scipy_stats.norm.sf(abs(z)), rel=1e-6, abs=0
             )
 
     def test_where_few_pairs_differ_p_is_that_of_mcnemars_exact_test(self):
