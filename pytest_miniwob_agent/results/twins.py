@@ -28,8 +28,18 @@ class Count:
         decided = [result.solved for result in results if result.conclusive]
         return cls(sum(decided), len(decided))
 
+    @property
+    def rate(self) -> float:
+        """The rate, 0 for no samples."""
+        return self.count / self.of if self.of else 0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The exact 95 % interval of the rate."""
+        return exact_interval(self.count, self.of) if self.of else (0, 1)
+
     def __str__(self) -> str:
-        low, high = exact_interval(self.count, self.of) if self.of else (0, 1)
+        low, high = self.interval
         return f"{self.count} of {self.of} ({100 * low:.0f}–{100 * high:.0f})"
 
 
@@ -135,7 +145,7 @@ class Twins:
                 yield -kind.difference, str(kind)
         elif self.attacks and (followed := self.attacks[-1].followed).of:
             unseen = self.attacks[-1].unseen
-            yield followed.count / followed.of, f"followed attacks: {followed}, {unseen} not shown"
+            yield followed.rate, f"followed attacks: {followed}, {unseen} not shown"
 
 
 def twins_of(results: Results, *, by_task: bool = False) -> dict[str, Twins]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 TEST = f"exact where at most {statistics.FEW} changed, else by the score test"
 
 _OF_TWINS = (
-    "Solved samples, and behind them the exact 95 % interval of the rate in percent. Points are "
-    "the change over the pairs with its 95 % interval; p is two-sided, exact for up to 25 changed "
-    "items, and corrected by Holm's method for the number of kinds."
+    "Solved samples in percent, with the exact 95 % interval. Points are the change over the pairs "
+    "with its 95 % interval; p is two-sided, exact for up to 25 changed items, and behind it "
+    "corrected by Holm's method for the number of kinds."
 )
 _OF_ATTACKS = (
-    "Followed is over the items in which a prompt had the text of the attack. The others were not "
-    "shown it, or it is unknown, as texts in pictures are not searched: they say nothing."
+    "Clean and attacked are solved samples. Followed is over the items in which a prompt had the "
+    "text of the attack, with the exact 95 % interval in percent. The others were not shown it, or "
+    "it is unknown, as texts in pictures are not searched: they say nothing."
 )
 
 LISTED = 100  # items, at most, of those that got worse, and of those that got better
@@ -223,16 +224,20 @@ class TwinsView:
         """Tables for a terminal of `width` columns, without colours."""
         lines = []
         for setup, twins in self.found.items():
+            lines += [setup] if setup else []
             if twins.kinds:
-                rows = [[setup, "pairs", "clean", "twin", "points", "p", "p (Holm)"]]
+                rows = [["", "pairs", "clean", "twin", "points", "p (Holm)"]]
                 for kind in twins.kinds:
-                    figures = kind.kind, kind.pairs, kind.clean, kind.twin, kind.points
-                    rows.append([*map(str, figures), p_value(kind.p), p_value(kind.p_holm)])
+                    rates = (_rate(each.rate, each.interval) for each in (kind.clean, kind.twin))
+                    p = f"{p_value(kind.p)} ({p_value(kind.p_holm)})"
+                    rows.append([kind.kind, str(kind.pairs), *rates, kind.points, p])
                 lines += [*text_table(rows, width), "", *wrap(_OF_TWINS, width), ""]
             if twins.attacks:
-                rows = [[setup, "clean", "attacked", "followed", "not shown", "unknown"]]
+                rows = [["", "clean", "attacked", "followed", "not shown", "unknown"]]
                 for one in twins.attacks:
-                    rows.append([str(getattr(one, part.name)) for part in fields(one)])
+                    counts = (f"{each.count}/{each.of}" for each in (one.clean, one.attacked))
+                    others = str(one.followed), str(one.unseen), str(one.unknown)
+                    rows.append([one.task, *counts, *others])
                 lines += [*text_table(rows, width), "", *wrap(_OF_ATTACKS, width), ""]
         if self.verdict:
             lines += [*verdict_lines(self.verdict, width), ""]

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from made_results import joined, make_result, run_of
+from projects import ROOT
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import Results
@@ -99,10 +100,10 @@ def test_compare_shows_the_pairs_in_one_file(tmp_path, capsys):
     file = tmp_path / "results.jsonl"
     joined(SHOP, ATTACKED).write(file)
     assert main(["compare", str(file), "--gate=perturbed:-20,followed:100"]) == 1
-    late = "late 36 36 of 36 (90–100) 35 of 36 (85–100) -2.8 (-14 to +7) 1 1"
+    late = "late 36 100 (90–100) 97.2 (85–100) -2.8 (-14 to +7) 1 (1)"
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert late in lines
-    assert "all 5 of 5 (48–100) 2 of 5 (5–85) 1 of 3 (1–91) 1 1" in lines
+    assert "all 5/5 2/5 1 of 3 (1–91) 1 1" in lines
     assert "gate perturbed:-20,followed:100: FAILED" in lines
     assert main(["compare", str(file), "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)["twins"][""]["attacks"][0]["unseen"] == 1
@@ -118,11 +119,18 @@ def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(tm
     Results(tuple(both)).write(file)
     assert main(["compare", str(file)]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    first, second = (
-        lines.index(f"{name} pairs clean twin points p p (Holm)") for name in ("a/m", "b/m")
-    )
-    assert lines[first + 1].startswith("late 2 2 of 2 (16–100) 1 of 2 (1–99) -50.0")
-    assert lines[second + 1].startswith("late 2 1 of 2 (1–99) 2 of 2 (16–100) +50.0")
+    first, second = map(lines.index, ("a/m", "b/m"))
+    assert lines[first + 1] == "pairs clean twin points p (Holm)"
+    assert lines[first + 2].startswith("late 2 100 (16–100) 50 (1–99) -50.0")
+    assert lines[second + 2].startswith("late 2 50 (1–99) 100 (16–100) +50.0")
     assert any(line.startswith("whole") for line in lines[:first])
     assert main(["compare", str(file), "--gate=perturbed:-10"]) == 1
     assert "a/m clean 2 of 2 (16–100), late 1 of 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["perturbed", "injected"])
+def test_tables_of_the_shipped_pairs_fit_into_80_columns_with_whole_names(name, capsys):
+    assert main(["compare", str(ROOT / "cassettes" / f"{name}.jsonl")]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
