@@ -38,6 +38,9 @@ PAUSE, OWN_PAUSE = 0.3, 1.5
 FIRST, SLOWLY = "first pass", "pauses between the actions"
 """The pass with which the others are compared, and the one that goes slowly."""
 
+SLOW_BROWSERS = 3
+"""Browsers, at most, that share the slow pass, which mostly waits."""
+
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:
@@ -178,8 +181,7 @@ def certify(
 ) -> list[CaseVerdict]:
     """Explore every case in several passes and compare their observations with those of the first.
 
-    The second goes in the opposite order, there is one in each of the other browsers, and the last
-    makes pauses. They go on at the same time, each with a browser process of its own.
+    The second goes in the opposite order, one in each other browser, and the last makes pauses.
 
     Args:
         cases: the cases to certify.
@@ -192,16 +194,17 @@ def certify(
         pixels: compare screenshots, too.
         start_elsewhere: makes the browser of the second pass, as on another machine.
     """
+    parts = [cases[number::SLOW_BROWSERS] for number in range(SLOW_BROWSERS)]
     passes = [
         (FIRST, start_browser, cases),
         ("another browser and order", start_elsewhere or start_browser, cases[::-1]),
         *((name, start, cases) for name, start in others.items()),
-        (SLOWLY, start_browser, cases),
+        *((SLOWLY, start_browser, part) for part in parts if part),
     ]
     seen: dict[str, dict[Case, list[Seen]]] = {name: {} for name, *_ in passes}
     errors: dict[Case, str] = {}
     remarks: dict[Case, dict[str, None]] = defaultdict(dict)
-    count = itertools.count(1)
+    count, total = itertools.count(1), sum(len(order) for *_, order in passes)
 
     def play(name: str, browser: Browser, case: Case) -> None:
         page = open_page(browser, case)
@@ -211,7 +214,7 @@ def certify(
         except (BrowserError, PageError) as error:
             errors.setdefault(case, str(error))
         remarks[case].update(dict.fromkeys(page.remarks()))
-        progress(f"{next(count)} of {len(cases) * len(passes)}: {case}, {name}")
+        progress(f"{next(count)} of {total}: {case}, {name}")
 
     _play_together(passes, play)
 

