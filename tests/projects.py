@@ -121,3 +121,11 @@ def solve_menu(prompt):
     if "Say in one short sentence" in prompt:
         return "The menu was opened."
     return "click id=2" if ">Save<" in prompt else "click id=1"
+
+
+def mortal(folder, browser):
+    """Write a program that is a browser, but dies once where there is a file `dies` beside it."""
+    path = folder / "chromium-headless-shell"
+    path.write_text(f'#!/bin/sh\nrm {folder}/dies 2>/dev/null && exit 1\nexec {browser} "$@"\n')
+    path.chmod(0o755)
+    return str(path)

@@ -14,7 +14,7 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from projects import ROOT
+from projects import ROOT, mortal
 
 from pytest_miniwob_agent.browser.local import find_browser, find_driver
 
@@ -56,7 +56,8 @@ class SeleniumGrid:
         self.with_user = f"http://{USER}:{PASSWORD}@{self.host}"
         # Debian's is a script: the driver would end it, and leave its browser running.
         program = Path("/usr/lib/chromium", Path(browser).name)
-        binary = str(program) if program.exists() else browser
+        self.dies = folder / "dies"
+        binary = mortal(folder, program if program.exists() else browser)
         options = {"binary": binary, "args": ["--no-sandbox"]}
         stereotype = {"browserName": "chrome", "goog:chromeOptions": options}
         self._log = folder / "grid.log"

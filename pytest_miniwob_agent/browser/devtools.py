@@ -1,4 +1,4 @@
-"""A client of the Chrome DevTools Protocol, and drags of the mouse.
+"""A client of the Chrome DevTools Protocol.
 
 https://chromedevtools.github.io/devtools-protocol/. A command takes a fifth of the time that it
 takes through the driver, and several can be under way. A thread reads what the browser sends, so
@@ -8,13 +8,14 @@ that events are answered while a command is awaited.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from ssl import SSLContext
-from typing import Any
+from typing import Any, TypeVar
 
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
 from websockets.exceptions import ConnectionClosed
@@ -23,6 +24,8 @@ from websockets.sync.client import ClientConnection, connect
 from pytest_miniwob_agent.browser.page import WORLD
 from pytest_miniwob_agent.connections import for_threads
 from pytest_miniwob_agent.core.data import well_formed
+
+T = TypeVar("T")
 
 Message = dict[str, Any]
 """A message of the protocol: a command, the answer to one, or an event."""
@@ -36,11 +39,17 @@ CLOSE_TIMEOUT = 5.0
 PATIENCE = 2.0
 """Real seconds after which a browser that is silent may be gone."""
 
+DIED = re.compile("exited|crashed|not reachable|DevToolsActivePort|disconnected")
+"""What the driver says of a browser that died while it started."""
+
 REPLACED = "Cannot find context"
 """Begins the browser's error where a document is gone; nothing was evaluated then."""
 
-CLOSED: Command = ("Page.handleJavaScriptDialog", {"accept": False})
-"""Dismisses a dialog."""
+CLOSE = "Page.handleJavaScriptDialog"
+"""The command that answers a dialog."""
+
+ABORTED = "net::ERR_ABORTED"
+"""The browser's error where it stays at its page: an address leads to a download, for instance."""
 
 MOST_DIALOGS = 100
 """Dialogs in a row after which a page opens them without end."""
@@ -92,7 +101,9 @@ class Client:
     def __init__(self, socket: ClientConnection) -> None:
         self.changed = threading.Condition()
         self.lost = ""
+        self._own: dict[str, Callable[[Message], object]] = {}
         self._handlers: dict[str, Callable[[Message], object]] = {}
+        """What is called with events by the client itself, and for others (`on`)."""
         self._socket = socket
         self._count = 0  # of commands
         self._waiting: dict[int, Sent] = {}
@@ -144,8 +155,10 @@ class Client:
             message = well_formed(message)
         if "id" in message:
             self._take_answer(message)
-        elif handle := self._handlers.get(message["method"]):
-            handle({**message["params"], "session": message.get("sessionId")})
+            return
+        for handlers in (self._own, self._handlers):
+            if handle := handlers.get(message["method"]):
+                handle({**message["params"], "session": message.get("sessionId")})
 
     def _take_answer(self, message: Message) -> Sent:
         """Keep an answer with the command that it is for, which is returned."""
@@ -184,6 +197,9 @@ class DevTools(Client):
         self.handed = False
         """True while the page is handed over to a program, which answers dialogs itself."""
         self._dialogs = 0  # in a row
+        self._document = ""
+        self._loaded = ""
+        """The page of the window, and the last one that has loaded, by the ids of their loaders."""
         self._last: Sequence[Sent] = ()  # commands that were sent last
         self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
         self._session: str | None = None
@@ -196,13 +212,17 @@ class DevTools(Client):
 
         In another process its number would be that of another world.
         """
-        self.on("Debugger.scriptParsed", self._parsed.append)
-        self.on("Input.dragIntercepted", self._begin_drag)
-        self.on("Inspector.targetCrashed", self._crash)
-        self.on("Page.fileChooserOpened", self._open_chooser)
-        self.on("Page.javascriptDialogClosed", self._close_dialog)
-        self.on("Page.javascriptDialogOpening", self._open_dialog)
-        self.on("Target.detachedFromTarget", self._detach)
+        self._own = {
+            "Debugger.scriptParsed": self._parsed.append,
+            "Input.dragIntercepted": self._begin_drag,
+            "Inspector.targetCrashed": self._crash,
+            "Page.fileChooserOpened": self._open_chooser,
+            "Page.frameNavigated": self._commit,
+            "Page.frameStoppedLoading": self._finish,
+            "Page.javascriptDialogClosed": self._close_dialog,
+            "Page.javascriptDialogOpening": self._open_dialog,
+            "Target.detachedFromTarget": self._detach,
+        }
 
     def attach(self, window: str) -> None:
         """Send the commands that follow to the page of a window, by the driver's handle."""
@@ -236,6 +256,28 @@ class DevTools(Client):
                     sent.answer = error if sent.evaluates else {"result": {}}
             self.changed.notify_all()
 
+    def _commit(self, event: Message) -> None:
+        if event["frame"]["id"] == self.window:
+            self._document = event["frame"]["loaderId"]
+
+    def _finish(self, event: Message) -> None:
+        if event["frameId"] == self.window:
+            with self.changed:
+                self._loaded = self._document
+                self.changed.notify_all()
+
+    def load(self, url: str) -> str:
+        """Load a page into the window, and wait until it has loaded, or another one in its place.
+
+        Returns the browser's error if there is no page at the address, else an empty text. Raises
+        as `send`.
+        """
+        before = self._document
+        error = str(self.call("Page.navigate", url=url).get("errorText", ""))
+        if error != ABORTED:  # the browser shows a page for any other error
+            self._wait(lambda: self._loaded == self._document != before)
+        return error
+
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Send a command and return its result."""
         return self.send((method, params))[0]
@@ -258,8 +300,16 @@ class DevTools(Client):
         return self.post({"method": method, "params": params} | named, sent)
 
     def _results(self, sent: Sequence[Sent]) -> list[dict[str, Any]]:
+        self._wait(lambda: all(one.answer for one in sent))
+        for one in sent:
+            if "error" in one.answer:
+                raise WebDriverException(one.answer["error"]["message"])
+        return [one.answer["result"] for one in sent]
+
+    def _wait(self, done: Callable[[], bool]) -> None:
+        """Wait for what the thread that reads brings about."""
         end = time.monotonic() + self.timeout
-        while not self._wait_for(sent, end - time.monotonic()):
+        while not self._wait_for(done, end - time.monotonic()):
             if self.excused():
                 end = time.monotonic() + self.timeout
             elif self.dialog and self.handed:
@@ -268,19 +318,14 @@ class DevTools(Client):
                 raise TimeoutException(f"timed out after {self.timeout:g} seconds")
             if self._is_gone():
                 raise WebDriverException("the browser does not answer")
-        for one in sent:
-            if "error" in one.answer:
-                raise WebDriverException(one.answer["error"]["message"])
-        return [one.answer["result"] for one in sent]
 
-    def _wait_for(self, sent: Sequence[Sent], left: float) -> bool:
-        """Wait for answers; False after so many seconds, or `PATIENCE`."""
+    def _wait_for(self, done: Callable[[], bool], left: float) -> bool:
+        """Wait for so many seconds, or `PATIENCE`; False if it is not done by then."""
         with self.changed:
             self.changed.wait_for(
-                lambda: all(one.answer for one in sent) or self.lost or self._stopped,
-                max(0.001, min(left, PATIENCE)),
+                lambda: done() or self.lost or self._stopped, max(0.001, min(left, PATIENCE))
             )
-            if all(one.answer for one in sent):
+            if done():
                 return True
             if self.lost:
                 raise WebDriverException(self.lost)
@@ -306,8 +351,10 @@ class DevTools(Client):
         self.dialog = None
 
     def _dismiss(self) -> None:
+        """Answer no; a page that asks whether it may be left is left."""
+        leaves = self.dialog is not None and self.dialog["type"] == "beforeunload"
         self.dialog = None
-        self.begin(*CLOSED)
+        self.begin(CLOSE, {"accept": leaves})
 
     def _begin_drag(self, event: Message) -> None:
         self.dragged = event["data"]
@@ -323,7 +370,7 @@ class DevTools(Client):
         assert self.dialog is not None
         given = self.dialog.get("defaultPrompt", "") if text is None else text
         self.dialog = None
-        self.begin(CLOSED[0], {"accept": accept, "promptText": given})
+        self.begin(CLOSE, {"accept": accept, "promptText": given})
         last = self._results(self._last)[-1]
         return self._value(last) if "result" in last else None
 
@@ -387,57 +434,11 @@ def first_line(error: BaseException) -> str:
     return text.splitlines()[0] if text else type(error).__name__
 
 
-LONGEST = 1.0
-"""Real seconds to wait for a drag that the page has heard of."""
-
-
-def is_drag(step: list[Command]) -> bool:
-    """True if the mouse is moved with its button down."""
-    return any(params["type"] == "mouseMoved" and params["buttons"] for _, params in step)
-
-
-class Dragging:
-    """Sends the events of the mouse until its button is up, or those of the browser's own drag."""
-
-    def __init__(self, devtools: DevTools) -> None:
-        self._devtools = devtools
-        self._data: dict[str, Any] | None = None
-        """What is dragged, once the browser drags it."""
-        self._asked = False  # True once the browser was to drag something
-        devtools.dragged = None
-        devtools.call("Input.setInterceptDrags", enabled=True)
-
-    def send(self, step: list[Command]) -> bool:
-        """Send events of the mouse; True once its button is up again."""
-        released: bool = False
-        for method, params in step:
-            released = params["type"] == "mouseReleased"
-            if self._data is not None:
-                self._drag("drop" if released else "dragOver", params)
-            else:
-                if released:
-                    self._devtools.evaluate("miniwobAgent.ask", "selected")
-                self._devtools.call(method, **params)
-                if params["buttons"] and not self._asked:
-                    self._begin(params)
-            if released:
-                self._devtools.call("Input.setInterceptDrags", enabled=False)
-        return released
-
-    def _begin(self, params: dict[str, Any]) -> None:
-        """Go on as the browser's own drag, if the page has heard of one."""
-        self._asked = bool(self._devtools.evaluate("miniwobAgent.ask", "dragged"))
-        if not self._asked:
-            return
-        end = time.monotonic() + LONGEST
-        while self._devtools.dragged is None and time.monotonic() < end:
-            self._devtools.call("Input.setInterceptDrags", enabled=True)
-        self._data = self._devtools.dragged
-        if self._data is not None:
-            self._drag("dragEnter", params)
-            self._drag("dragOver", params)
-
-    def _drag(self, event: str, params: dict[str, Any]) -> None:
-        """Send an event of the drag, where the mouse is."""
-        where = {name: params[name] for name in ("x", "y", "modifiers")}
-        self._devtools.call("Input.dispatchDragEvent", type=event, data=self._data, **where)
+def start_twice(start: Callable[[], T]) -> T:
+    """Start a browser; one that dies while it starts, as where memory is short, a second time."""
+    try:
+        return start()
+    except (WebDriverException, OSError) as error:
+        if not DIED.search(first_line(error)):
+            raise
+        return start()

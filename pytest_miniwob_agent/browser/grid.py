@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import first_line, open_socket
+from pytest_miniwob_agent.browser.devtools import first_line, open_socket, start_twice
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
 from pytest_miniwob_agent.browser.server import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -79,7 +79,9 @@ class GridLauncher:
         """Open a session; a Grid that is full keeps it in its queue."""
         client = self._client(SESSION_TIMEOUT)
         try:
-            driver = webdriver.Remote(self._grid.url, options=options, client_config=client)
+            driver = start_twice(
+                lambda: webdriver.Remote(self._grid.url, options=options, client_config=client)
+            )
         except _FAILURES as error:
             raise BrowserError(self._why_none(error)) from None
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=timeout + ROUND_TRIP)
@@ -104,6 +106,13 @@ class GridLauncher:
                 f"{self._clean(error)}. Its nodes need --enable-cdp, which is on by default, and a "
                 "gateway before it must pass WebSockets on"
             ) from None
+
+    def keep(self, driver: webdriver.Remote) -> None:
+        """Show the Grid that the session is in use.
+
+        CDP is no activity to many versions (https://github.com/SeleniumHQ/selenium/issues/12223).
+        """
+        _ = driver.current_window_handle
 
     def status(self) -> GridStatus:
         """Ask the Grid for its nodes.

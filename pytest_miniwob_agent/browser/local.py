@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
@@ -18,7 +18,7 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import first_line, open_socket
+from pytest_miniwob_agent.browser.devtools import DIED, first_line, open_socket, start_twice
 from pytest_miniwob_agent.browser.server import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -103,10 +103,6 @@ def find_driver(browser: str) -> str:
     )
 
 
-DIED = re.compile("exited|crashed|not reachable|DevToolsActivePort|disconnected")
-"""What the driver says of a browser that died while it started."""
-
-
 class _Service(webdriver.ChromeService):
     """The driver's process, which is ended by a signal."""
 
@@ -150,28 +146,20 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start a browser with complete options; it may take `timeout` real seconds to answer.
-
-        One that dies while it starts, as where memory is short, is started a second time.
-        """
+        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
         browser = options.binary_location
         driver_path = find_driver(browser)
-        for again in (True, False):
-            try:
-                driver = self._start(options, driver_path)
-                break
-            except (WebDriverException, OSError) as error:
-                why = first_line(error).partition("; For documentation")[0].rstrip(".")
-                died = DIED.search(why)
-                if died and again:
-                    continue
-                hint = (
-                    f"To see why, start it by hand: {browser} --headless --no-sandbox --dump-dom"
-                    if died
-                    else f"{driver_path} must be of the same version: {DRIVER_HINT}, or name "
-                    "another browser with --miniwob-browser PATH"
-                )
-                raise BrowserError(f"{browser} did not start: {why}. {hint}") from error
+        try:
+            driver = start_twice(partial(self._start, options, driver_path))
+        except (WebDriverException, OSError) as error:
+            why = first_line(error).partition("; For documentation")[0].rstrip(".")
+            hint = (
+                f"To see why, start it by hand: {browser} --headless --no-sandbox --dump-dom"
+                if DIED.search(why)
+                else f"{driver_path} must be of the same version: {DRIVER_HINT}, or name "
+                "another browser with --miniwob-browser PATH"
+            )
+            raise BrowserError(f"{browser} did not start: {why}. {hint}") from error
         client = driver.command_executor.client_config  # type: ignore[union-attr]
         client.timeout = timeout + 5  # after the driver's own
         return driver
@@ -211,6 +199,9 @@ class LocalLauncher:
                 f"{driver.capabilities['browserName']} started, but can't be reached at {address}: "
                 f"{first_line(error)}"
             ) from error
+
+    def keep(self, driver: webdriver.Remote) -> None:
+        """Nothing: a browser that is idle here stays."""
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from websockets.sync.client import ClientConnection
 
@@ -100,7 +99,7 @@ class MiniwobPage:
         Unless the screen is compact, a page that moves by itself is read at once: its clock stands
         still but for `Wait` and `Follow`.
         """
-        with self._browser.guard(f"loading {self._name}") as driver:
+        with self._browser.guard(f"loading {self._name}"):
             if self._browser.devtools.dialog:
                 self._browser.devtools.answer(False)
             self._next = None
@@ -113,7 +112,7 @@ class MiniwobPage:
                 self._browser.held.clear()
             self._browser.forget_pages()
             self._said, self._taken = list(self.remarks()), 0  # those that nobody has taken
-            self._load(driver)
+            self._load()
             kind = self._perturbation.name if self._perturbation else ""
             read = self._read("start", self._case.seed, self._screen, kind)
         return self._transition(read).observation
@@ -129,9 +128,10 @@ class MiniwobPage:
         perturbing = perturbing_script(kind, self._data) if kind else ""
         self._browser.run_scripts(perturbing, **options)
 
-    def _load(self, driver: webdriver.Remote) -> None:
+    def _load(self) -> None:
         self._run_scripts()
-        driver.get(page_url(self._case.base))
+        if error := self._browser.load(page_url(self._case.base)):
+            raise WebDriverException(error)
 
     def _read(self, function: str, *values: Any) -> Any:
         """Have the page read, by one of the functions of page/api.js, or by what is under way."""

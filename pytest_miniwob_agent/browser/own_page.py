@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from selenium import webdriver
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
 from pytest_miniwob_agent.browser.gate import Gate
@@ -143,7 +142,7 @@ class OwnPage(MiniwobPage):
         self._gate: Gate | None = None
         self._step = 0
 
-    def _load(self, driver: webdriver.Remote) -> None:
+    def _load(self) -> None:
         self._run_scripts()
         self._enter([ORIGIN], self._url, self._folder, api=True)
 
@@ -165,7 +164,7 @@ class OwnPage(MiniwobPage):
             browser.devtools, browser.prepare(), source, lambda: self._step, now, api=api
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
-        browser.driver.get(url)
+        browser.load(url)
         self._check()
         # Nobody goes back to other tasks.
         browser.devtools.call("Page.resetNavigationHistory")
@@ -228,7 +227,7 @@ class OwnPage(MiniwobPage):
         """
         self._browser.close_other_windows()
         self._browser.call("(() => window.miniwobAgent?.forget?.())")
-        self._browser.driver.get("about:blank")
+        self._browser.load("about:blank")
         if self._gate is not None:
             self._gate.close()
             self._gate = None
@@ -274,7 +273,7 @@ class AppPage(OwnPage):
             )
         return observation
 
-    def _load(self, driver: webdriver.Remote) -> None:
+    def _load(self) -> None:
         browser, task = self._browser, self._task
         self._over = 0.0
         goal, origins, start = self._app.begin_trial()

@@ -19,7 +19,7 @@ from selenium.common.exceptions import WebDriverException
 from urllib3.exceptions import HTTPError
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import Command, DevTools, Dragging, is_drag
+from pytest_miniwob_agent.browser.devtools import Command, DevTools
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import WORLD, page_scripts
 from pytest_miniwob_agent.browser.server import (
@@ -130,6 +130,61 @@ UPLOAD = "function (...file) { return miniwobAgent.upload(this, ...file); }"
 
 Step = list[Command]
 """A part of native input: commands that are sent at once."""
+
+LONGEST_DRAG = 1.0
+"""Real seconds to wait for a drag that the page has heard of."""
+
+
+def is_drag(step: Step) -> bool:
+    """True if the mouse is moved with its button down."""
+    return any(params["type"] == "mouseMoved" and params["buttons"] for _, params in step)
+
+
+class Dragging:
+    """Sends the events of the mouse until its button is up, or those of the browser's own drag."""
+
+    def __init__(self, devtools: DevTools) -> None:
+        self._devtools = devtools
+        self._data: dict[str, Any] | None = None
+        """What is dragged, once the browser drags it."""
+        self._asked = False  # True once the browser was to drag something
+        devtools.dragged = None
+        devtools.call("Input.setInterceptDrags", enabled=True)
+
+    def send(self, step: Step) -> bool:
+        """Send events of the mouse; True once its button is up again."""
+        released: bool = False
+        for method, params in step:
+            released = params["type"] == "mouseReleased"
+            if self._data is not None:
+                self._drag("drop" if released else "dragOver", params)
+            else:
+                if released:
+                    self._devtools.evaluate("miniwobAgent.ask", "selected")
+                self._devtools.call(method, **params)
+                if params["buttons"] and not self._asked:
+                    self._begin(params)
+            if released:
+                self._devtools.call("Input.setInterceptDrags", enabled=False)
+        return released
+
+    def _begin(self, params: dict[str, Any]) -> None:
+        """Go on as the browser's own drag, if the page has heard of one."""
+        self._asked = bool(self._devtools.evaluate("miniwobAgent.ask", "dragged"))
+        if not self._asked:
+            return
+        end = time.monotonic() + LONGEST_DRAG
+        while self._devtools.dragged is None and time.monotonic() < end:
+            self._devtools.call("Input.setInterceptDrags", enabled=True)
+        self._data = self._devtools.dragged
+        if self._data is not None:
+            self._drag("dragEnter", params)
+            self._drag("dragOver", params)
+
+    def _drag(self, event: str, params: dict[str, Any]) -> None:
+        """Send an event of the drag, where the mouse is."""
+        where = {name: params[name] for name in ("x", "y", "modifiers")}
+        self._devtools.call("Input.dispatchDragEvent", type=event, data=self._data, **where)
 
 
 class Browser:
@@ -249,6 +304,12 @@ class Browser:
         options.add_argument(f"--host-resolver-rules={reached}")
         self._launcher.complete(options)
         return options
+
+    def load(self, url: str) -> str:
+        """Load a page and return the browser's error, if any (`DevTools.load`)."""
+        error = self.devtools.load(url)
+        self._launcher.keep(self.driver)
+        return error
 
     def call(self, function: str, *values: Any) -> Any:
         """Call a function of the page and return its result (`DevTools.evaluate`)."""

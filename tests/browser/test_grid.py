@@ -81,6 +81,12 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
         env.step(Click(1))
 
 
+def test_a_browser_that_dies_while_its_session_opens_is_started_again(on_grid, grid):
+    grid.dies.touch()
+    assert MiniwobPage(on_grid(), CASE).reset().elements
+    assert not grid.dies.exists()
+
+
 def test_a_page_on_a_grid_is_handed_over_to_a_program(on_grid):
     def work(program, page, llm):
         program.click("#subbtn")

@@ -230,6 +230,13 @@ class TestFlights:
 
 
 class TestIsolation:
+    def test_a_page_that_asks_before_it_is_left_is_left(self, page, browser):
+        env = page("click-test-2")
+        first = env.reset()
+        env.step(Click(first.elements[-1].id))  # only pages that somebody has used may ask
+        browser.driver.execute_script("onbeforeunload = (event) => event.preventDefault()")
+        assert env.reset() == first
+
     def test_held_keys_are_released_at_the_next_trial(self, page):
         env = page("click-scroll-list")
         env.reset()

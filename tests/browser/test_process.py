@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from drawn import opened
-from projects import ROOT
+from projects import ROOT, mortal
 from selenium.common.exceptions import WebDriverException
 from servers import wait_until
 
@@ -118,14 +118,10 @@ def test_a_screen_that_is_gone_does_not_matter_without_a_window(page, start_brow
 
 
 def test_a_browser_that_dies_while_it_starts_is_started_again(page, start_browser, tmp_path):
-    path = tmp_path / "chromium-headless-shell"
-    path.write_text(
-        f"#!/bin/sh\ntest -e {tmp_path}/died || {{ touch {tmp_path}/died; exit 1; }}\n"
-        f'exec {find_browser()} "$@"\n'
-    )
-    path.chmod(0o755)
-    assert page("click-test", browser=start_browser(path=str(path))).reset().elements
-    assert (tmp_path / "died").exists()
+    browser = start_browser(path=mortal(tmp_path, find_browser()))
+    tmp_path.joinpath("dies").touch()
+    assert page("click-test", browser=browser).reset().elements
+    assert not tmp_path.joinpath("dies").exists()
 
 
 def test_a_browser_without_room_for_its_files_says_so_at_once(page, start_browser, monkeypatch):
