@@ -11,11 +11,12 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import urllib3
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import HTTPError
+from urllib3.util import make_headers
 
 from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets
 from pytest_miniwob_agent.connections import LOCAL, trusting
@@ -57,7 +58,7 @@ def address_of(task: AppTask, app: object) -> str:
     """Return the address of an app: the value of its fixture, or its `url`.
 
     Raises:
-        UsageError: it is no address.
+        UsageError: it is no address, or has a path.
     """
     found = app if isinstance(app, str) else getattr(app, "url", None)
     if callable(found):
@@ -67,14 +68,28 @@ def address_of(task: AppTask, app: object) -> str:
             f"AppTask {task.name!r}: the app {task.app!r} is {app!r}, which is no address: its "
             "fixture must return one, such as http://127.0.0.1:8000, or an object with a `url`"
         )
-    return found.rstrip("/")
+    if (path := found[len(origin_of(found)) :]) not in ("", "/"):
+        raise UsageError(
+            f"AppTask {task.name!r}: the address of its app has a path, {path}, where an origin is "
+            f"expected: give the path as start={path!r}"
+        )
+    return origin_of(found)
+
+
+def _without_user(address: str) -> tuple[str, dict[str, str]]:
+    """Return an address without user and password, and headers that send these if it has any."""
+    parts = urlsplit(address)
+    user, password = (unquote(part or "") for part in (parts.username, parts.password))
+    host = parts.netloc.rpartition("@")[2]
+    headers = make_headers(basic_auth=f"{user}:{password}") if user else {}
+    return f"{parts.scheme}://{host}", headers
 
 
 def _shown_origin(address: str, name: str) -> str:
     """Return the origin that an app has in the browser: its own, or a fixed one if it runs here."""
     parts = urlsplit(address)
     local = LOCAL.fullmatch(parts.hostname or "")
-    return f"{parts.scheme}://{name}.localhost" if local else origin_of(address)
+    return f"{parts.scheme}://{name}.localhost" if local else address
 
 
 class _Connections(urllib3.HTTPSConnectionPool):
@@ -94,7 +109,8 @@ class LiveApp:
 
     Args:
         task: the task on it.
-        addresses: such as `http://127.0.0.1:8000`.
+        addresses: such as `http://127.0.0.1:8000`, or `https://user:password@staging.example`,
+            whose user and password are sent by HTTP basic authentication.
         bypass_vcr: a context in which a user's vcrpy cassettes ignore the requests.
         largest: bytes of an answer that can be recorded.
     """
@@ -107,10 +123,12 @@ class LiveApp:
         largest: int = 50_000_000,
     ) -> None:
         self._task, self._bypass_vcr, self._largest = task, bypass_vcr, largest
-        self._addresses = {
-            _shown_origin(address, "app" if number == 1 else f"app-{number}.app"): address
-            for number, address in enumerate(addresses, start=1)
-        }
+        self._addresses: dict[str, str] = {}
+        self._users: dict[str, dict[str, str]] = {}  # by address, the headers that name them
+        for number, given in enumerate(addresses, start=1):
+            address, user = _without_user(given)
+            origin = _shown_origin(address, "app" if number == 1 else f"app-{number}.app")
+            self._addresses[origin], self._users[address] = address, user
         patience = Timeout(connect=PATIENCE, read=None)
         self._pool = urllib3.PoolManager(retries=False, timeout=patience, maxsize=8)
         classes = {**self._pool.pool_classes_by_scheme, "https": _Connections}
@@ -224,13 +242,16 @@ class LiveApp:
     def _place(self, request: PageRequest) -> tuple[str, str, dict[str, str]]:
         """Address, path and headers of a request in the app."""
         origin = origin_of(request.url)
+        address = self._addresses[origin]
         headers = {
             name: self._to_app(value)
             for name, value in request.headers.items()
             if name.lower() not in PLACE
         }
         path = self._to_app(request.url[len(origin) :], escaped=True)
-        return self._addresses[origin], path, headers
+        if not any(name.lower() == "authorization" for name in headers):
+            headers |= self._users[address]
+        return address, path, headers
 
     def _urlopen(self, request: PageRequest) -> BaseHTTPResponse:
         address, path, headers = self._place(request)

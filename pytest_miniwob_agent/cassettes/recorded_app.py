@@ -187,6 +187,12 @@ class RecordedApp:
                     f"the app answers {request}, with which AppTask {self._task.name!r} begins, "
                     f"with the status {answer.status}: correct its `start`, or the app"
                 )
+            challenge = answer.header("www-authenticate")  # a script's request may fail by it
+            if answer.status == 401 and request.kind == "Document" and "Basic" in challenge:
+                raise PageError(
+                    f"the app asks for a user and password at {request}, by HTTP basic "
+                    "authentication: write USER:PASSWORD@ before the host in its address"
+                )
         self._trial.exchanges.append(exchange)
         return answer
 

@@ -250,6 +250,60 @@ def test_an_app_may_be_served_by_https(play):
     assert "true" in prompts[0]
 
 
+PLAIN = """
+    import socket
+
+    @pytest.fixture
+    def plain_app(app, monkeypatch):
+        find = socket.getaddrinfo
+        monkeypatch.setattr(socket, "getaddrinfo", lambda host, *given, **more: find(
+            host.replace("staging.shop.example", "127.0.0.1"), *given, **more))
+        return app.replace("127.0.0.1", "staging.shop.example")
+"""
+
+
+def test_an_app_elsewhere_may_be_served_by_plain_http(play):
+    page = """<button onclick="fetch('/two').then((r) => r.text()).then((t) => p.append(t))">Go
+        </button><p id=p></p>
+        <script>p.append(`${isSecureContext} ${navigator.clipboard}`)</script>"""
+    prompts = play(
+        {"/": page, "/two": " and more"}, [["click id=1"], ['answer "x"']], "trial.answer",
+        'app="plain_app"', textwrap.dedent(PLAIN),
+    )  # fmt: skip
+    assert "false undefined and more" in prompts[1]
+
+
+LOCKED = """
+    import base64
+
+    @pytest.fixture
+    def locked_app():
+        class Locked(Handler):
+            def do_GET(self):
+                if self.path == "/closed":
+                    return self.answer(status=401, WWW_Authenticate="Basic realm=api")
+                scheme, given = self.headers.get("Authorization", "None ").split()
+                self.path += f"{scheme}{base64.b64decode(given).count(b':p@ss:')}"
+                super().do_GET()
+
+        with serving(Locked) as url:
+            yield url.replace("//", "//ann:p%40ss:@")
+"""
+
+
+def test_the_user_in_an_address_is_sent_to_the_app(play):
+    page = """<p id=p></p><script>
+        const get = async (headers) => p.append(await (await fetch("/", { headers })).text());
+        get({}).then(() => get({ authorization: "Own " + btoa(":p@ss:") }))
+          .then(() => fetch("/closed")).then(({ status }) => p.append(` and ${status}`));
+        </script>"""
+    [prompt] = play(
+        {"/Basic1": page, "/Own1": "its own"}, [['answer "x"']], "trial.answer", 'app="locked_app"',
+        textwrap.dedent(LOCKED),
+    )  # fmt: skip
+    assert "its own and 401" in prompt
+
+
 ROUTES = """
     from playwright.sync_api import sync_playwright
 

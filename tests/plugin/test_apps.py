@@ -45,6 +45,7 @@ NOTES = """
                     self.answer("a,b", "text/csv", Content_Disposition=named)
                 case "/nothing": self.answer(status=204)
                 case "/away": self.answer(status=302, Location="https://login.example/in")
+                case "/locked": self.answer(status=401, WWW_Authenticate="Basic realm=staging")
                 case "/large": self.answer("x" * 1_000_001)
                 case "/other":
                     host, cookie = self.headers["Host"], self.headers["Cookie"]
@@ -252,8 +253,10 @@ ERRORS = {
     'start=lambda seed: "none"': ["*start must be a path that begins with /*not 'none'"],
     'app="taken"': ["*OSError:*", "*The fixture 'taken'*port that is taken*bind port 0*"],
     'app="number"': ["*the app 'number' is 8000, which is no address*"],
+    'app="http://127.0.0.1:9/shop/"': ["*has a path, /shop/, *give the path as start='/shop/'*"],
+    'start="/locked"': ["*asks for a user and password at GET /locked, *write USER:PASSWORD@*"],
     'app="asks_for_more"': ["*fixture 'no_such_fixture' not found*"],
-    'reward=lambda app, trial: "yes"': ["*the reward of AppTask 't9' was 'yes'; it is a number*"],
+    'reward=lambda app, trial: "yes"': ["*the reward of AppTask 't11' was 'yes'; it is a number*"],
     "reward=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
     "setup=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
 }  # fmt: skip
