@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from own_pages import Pages, click, texts
 
-from pytest_miniwob_agent.core.actions import Click, Drag, Enter, Wait
+from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Paste, Select, Wait
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
@@ -55,6 +55,31 @@ def test_what_the_browser_drags_itself_always_arrives(pages):
         missed = env.step(Drag(ids["Card"], end=(30, 10))).observation
         assert "dropped" in texts(missed)
         assert env.step(Drag(ids["Card"], ids["Done"])).solved
+
+
+COPY = """
+    <button onclick="navigator.clipboard.writeText('a link').then(() => say('done'))">Copy</button>
+    <button onclick="navigator.clipboard.readText().then(say)">Show</button>
+    <input> <p id="out"></p>
+    <script>
+      const say = (text) => { out.textContent = text; };
+      const task = { goal: "Copy.", reward: () => 0 };
+    </script>
+"""
+
+
+def test_buttons_and_actions_share_a_clipboard_until_the_next_trial(pages):
+    env, seen = pages.show(COPY)
+    [field] = [element.id for element in seen.elements if element.value is not None]
+    assert "done" in texts(click(env, seen, "Copy").observation)
+    env.step(Click(field))
+    pasted = env.step(Paste()).observation
+    assert [element.value for element in pasted.elements if element.id == field] == ["a link"]
+    env.step(Enter(" of mine", field))
+    env.step(Select(field))
+    env.step(Copy())
+    assert "a link of mine" in texts(click(env, pasted, "Show").observation)
+    assert "a link of mine" not in texts(click(env, env.reset(), "Show").observation)
 
 
 ORDER = """

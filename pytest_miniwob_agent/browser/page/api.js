@@ -1,6 +1,6 @@
 // The functions that Python calls, as `miniwobAgent` of our own world.
 
-import { Fault, Main, inCore, outer, own, trial } from "./world.js";
+import { Fault, Main, inCore, isLeaving, outer, own, prepare, trial } from "./world.js";
 import { listenAgain } from "./listeners.js";
 import "./leaving.js";
 import { agents, offset, scrolled, survey, viewport } from "./frames.js";
@@ -18,7 +18,7 @@ import { boxes, point, sights, view } from "./picture.js";
 
 const { SETTLE, FINE_FRAME, BOXED } = Constants;
 const SECOND = 1000; // ms
-const { begin, isLeaving, isOver, pass, queued, restless, settingUp } = Main;
+const { begin, isOver, pass, queued, restless, settingUp } = Main;
 
 // The document that shows the task: this one, or the one in the frame of a flight task, whose
 // coordinates are those of the viewport.
@@ -32,8 +32,8 @@ const settled = async () => {
 };
 
 const judged = () => {
-  const verdict = Main.judged();
-  return { goal: goalNow(), ...verdict, ...(Constants.APP && { url: location.href }) };
+  const { words, ...verdict } = Main.judged();
+  return { goal: goalNow(words), ...verdict, ...(Constants.APP && { url: location.href }) };
 };
 
 // The document that has an element, or the first of several places in elements.
@@ -58,7 +58,6 @@ const read = () => {
     ...verdict,
     elements: verdict.done ? [] : numbered(page()[reading]),
     focus: verdict.done ? null : page().focused(),
-    ...Main.taken(),
   };
 };
 
@@ -116,20 +115,17 @@ const visited = (reading) => async (...values) => {
 // Generate the problem and read it. Where everything is read, no time passes before that on a
 // page that moves by itself: some give their reward for what is done from the first moment on.
 const start = async (given, screen, kind, goal = "") => {
-  if (trial.seed !== null) throw new Error("the trial before goes on here");
-  Main.perturbedBy(kind);
-  trial.full = screen !== "compact";
-  trial.tree = screen === "tree";
+  prepare({ full: screen !== "compact", tree: screen === "tree" }, kind);
   preload();
   await loaded();
   await pass(SETTLE); // for scripts of the page that wait until it is loaded
   if (isLeaving()) return null; // the page leads to another one at once
   await begin(given, goal);
-  while (settingUp()) {
+  while (own && settingUp()) {
     await loaded();
     await pass(200);
   }
-  Main.perturb("begin");
+  if (kind) Main.perturb("begin");
   live.moving = trial.full && restless();
   if (!live.moving) await settled();
   await loaded();

@@ -1,6 +1,6 @@
 // The visible page as HTML, and the goal of a page with core.js, on the full screen with its pictures.
 
-import { Fault, Main, inCore, own, plain, trial } from "./world.js";
+import { Fault, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
 import { body, childrenOf, folding, visible } from "./sight.js";
 import { IGNORED_TAGS, copied, idOf, ignored, squeeze, text } from "./leaves.js";
@@ -116,17 +116,16 @@ const worded = folding(function* (node) {
 
 // The page's own words for the goal. Where they are the text of #query, the full screen also has
 // what it shows besides text, as a person sees it.
-const goal = () => {
-  const words = Main.words();
+const goal = (words) => {
   const query = document.getElementById("query");
   if (!trial.full || !query || squeeze(query.textContent) !== words) return words;
   return squeeze(worded(query));
 };
 
 // The goal in the page's words; that of the trial's first page where a page has none.
-export const goalNow = () => {
-  if (!own) return goal();
-  if (inCore() && document.getElementById("query")) trial.goal = goal();
+export const goalNow = (words) => {
+  if (!own) return goal(words);
+  if (words !== null) trial.goal = goal(words);
   if (!trial.goal && trial.seed !== null && !Constants.APP) {
     throw new Fault("it has no goal: core.js expects it in an element with the id query");
   }

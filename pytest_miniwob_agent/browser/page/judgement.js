@@ -2,7 +2,7 @@
 // of the package are, and `window.task = {goal, setup(seed), reward(seed)}`, for your own pages.
 
 import {
-  JSON, Math, Promise, String, Strings, apply,
+  Documents, JSON, Math, Promise, String, Strings, apply,
 } from "./saved.js";
 import { listen } from "./listeners.js";
 import {
@@ -156,8 +156,9 @@ export const judged = () => {
   return { done: isOver(), reward: isOver() ? reward() : 0, ...effect() };
 };
 
-// The goal as core.js has it.
+// The goal as core.js has it; null on a page that has none of it.
 export const words = () => {
+  if (own && !(inCore() && Documents.querySelector(document, "#query"))) return null;
   const said = core.getUtterance();
   return said.utterance ?? said;
 };

@@ -2,7 +2,7 @@
 // they come to an end. Frames of own pages and programs find what they need as `miniwobAgent`.
 
 import {
-  CustomEvent, Documents, Events, Object, Targets, apply, detailOf, performance,
+  CustomEvent, Documents, Error, Events, Object, Targets, apply, detailOf, performance,
 } from "./saved.js";
 import { listenAgain } from "./listeners.js";
 import {
@@ -23,10 +23,14 @@ const { CALL, ANSWER, KEY } = Constants;
 const now = {
   __proto__: null,
   trial: (name) => trial[name],
-  setTrial: (name, value) => {
-    trial[name] = value;
-    return true;
+  setTrial: (values) => { Object.assign(trial, values); },
+  prepare: (reading, kind) => {
+    if (trial.seed !== null) throw new Error("the trial before goes on here");
+    check(kind);
+    Object.assign(trial, reading);
   },
+  // The verdict, what a program has done, and the goal in the words of core.js, if it has any.
+  judged: () => ({ ...judged(), ...taken(), words: words() }),
   isLeaving: () => leaving.now,
   leave: () => {
     leaving.now = true;
@@ -54,8 +58,8 @@ const now = {
   },
   routed: (method, url) => Boolean(routed(method, url)),
   answered: () => routes().length > 0,
-  dress, inCore, perturb, perturbedBy: check, isOver, judged, listenAgain, recognize,
-  remark, restless, settingUp, stirred, taken, takeRemarks, watch, words,
+  dress, inCore, perturb, isOver, listenAgain, recognize, remark, restless, settingUp, stirred,
+  takeRemarks, watch,
 };
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };
 // With `Pick`, as TypeScript allows any further name in an object of a script.

@@ -1,12 +1,12 @@
 // Waiting until the consequences of an action are over: `SETTLE` ms of the page's clock, twice, and
 // the few things that take real time (images, the browser's own frames).
 
-import { Main, own } from "./world.js";
+import { Main, isLeaving, own } from "./world.js";
 import { listen } from "./listeners.js";
 import { agents, arrived, offset } from "./frames.js";
 
 const { SETTLE } = Constants;
-const { isLeaving, pass, quiet } = Main;
+const { pass, quiet } = Main;
 
 export const live = {
   moving: false, // true where the page moves by itself

@@ -1,7 +1,7 @@
 // Time that passes while everything that shows is watched: until the page rests, for `Wait`, and while
 // the pointer follows an element. What goes on and off meanwhile is told as a person would see it.
 
-import { Main, own, plain, trial } from "./world.js";
+import { Main, isLeaving, own, plain, trial } from "./world.js";
 import { hover, live, loaded, whileAsking } from "./settle.js";
 import { body, childrenOf, extent, owner, parentOf, shows, target } from "./sight.js";
 import { byId, ignored, squeeze } from "./leaves.js";
@@ -9,7 +9,7 @@ import { everything } from "./everything.js";
 import { tree } from "./tree.js";
 
 const { SETTLE, FINE_FRAME } = Constants;
-const { frame, isLeaving, pass, rest, restless, time } = Main;
+const { frame, pass, rest, restless, time } = Main;
 
 const WATCH = 50; // ms between two looks
 const MOST_CHANGES = 40;

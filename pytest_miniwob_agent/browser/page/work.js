@@ -5,7 +5,7 @@ import {
   Arrays, DOMException, Element, Math, Object, Patterns, Promise, Targets, apply,
   construct, navigation, performance,
 } from "./saved.js";
-import { outer, own, remark } from "./trial.js";
+import { outer, own, remark, trial } from "./trial.js";
 import { FRAMED, add, began, clock, end, remove, start, work } from "./clock.js";
 
 if (own || outer) {
@@ -34,15 +34,20 @@ if (own || outer) {
     return found instanceof Promise && !streamed.has(self) ? work(run.name, found) : found;
   };
   const watch = (owner, names = window.Reflect.ownKeys(owner)) => Arrays.forEach(names, (name) => {
-    const { value } = Object.getOwnPropertyDescriptor(owner, name);
+    const { value } = Object.getOwnPropertyDescriptor(owner, name) ?? {};
     if (typeof value === "function" && name !== "constructor") replace(owner, name, counted);
   });
-  FileSystemWritableFileStream.prototype.close = WritableStream.prototype.close;
+  if (window.isSecureContext) {
+    FileSystemWritableFileStream.prototype.close = WritableStream.prototype.close;
+    // As for actions (page/selection.js), the clipboard is the page's own.
+    Clipboard.prototype.readText = async () => trial.clipboard;
+    Clipboard.prototype.writeText = async (text) => { trial.clipboard = `${text}`; };
+  }
   each("BaseAudioContext Blob Cache CacheStorage Clipboard CookieStore FileSystemDirectoryHandle "
     + "FileSystemFileHandle FileSystemHandle FileSystemWritableFileStream FontFace FontFaceSet "
     + "HTMLImageElement IDBFactory MediaCapabilities MediaDevices NavigatorUAData OffscreenCanvas "
     + "OfflineAudioContext Permissions Response StorageManager SubtleCrypto",
-  (name) => watch(window[name].prototype));
+  (name) => window[name] && watch(window[name].prototype)); // pages by plain HTTP lack some
   watch(Element.prototype, ["requestFullscreen", "requestPointerLock"]);
   watch(Navigator.prototype, ["getBattery"]);
   watch(Notification, ["requestPermission"]);
@@ -194,8 +199,8 @@ if (own || outer) {
   }));
 
   // What another part of the browser decides in order, so that an answer of its comes later.
-  const { query } = LockManager.prototype;
-  replace(LockManager.prototype, "request", async (run, self, values) => {
+  const { query } = window.LockManager?.prototype ?? {};
+  if (query) replace(LockManager.prototype, "request", async (run, self, values) => {
     const ask = () => work("request", apply(query, self, []));
     const held = apply(run, self, values);
     ask();
@@ -273,7 +278,7 @@ if (own || outer) {
     for (let at = 0; at < bytes.length; at++) bytes[at] = window.Math.random() * 256;
     return array;
   };
-  crypto.randomUUID = () => {
+  if (crypto.randomUUID) crypto.randomUUID = () => {
     /** @type {any} */
     let uuid = "";
     for (let at = 0; at < 16; at++) {
