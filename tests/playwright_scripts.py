@@ -10,13 +10,16 @@ from projects import OF_APPS, OTHERS, ROOT, SLOW
 
 LAUNCH = '''
 
+import os
+
 import pytest
 from pytest_miniwob_agent.browser.local import find_browser
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args():
-    return {"executable_path": find_browser(), "args": ["--no-sandbox"]}
+    slow_mo = float(os.environ.get("SLOW_MO", 0))  # ms before each step
+    return {"executable_path": find_browser(), "args": ["--no-sandbox"], "slow_mo": slow_mo}
 
 
 @pytest.fixture

@@ -328,6 +328,8 @@ def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
             "flask_shop": ["pytest_flask"],
             "notes": ["flask"],
         }.get(name, [])
+        if "-kjupyter" in project.arguments:
+            apps["SLOW_MO"] = "1000"  # JupyterLab drops a click on Run before there is a kernel
         run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
 
 
