@@ -125,6 +125,12 @@ class TestNumbers:
             assert find(seen, dom_id="tt", value=number)
             do(env, Select(field), Press("BACKSPACE"))
 
+    def test_a_drag_of_a_narrow_field_for_numbers_keeps_off_its_buttons(self, open_page):
+        """The browser repeats what they do while they are held, by real time."""
+        env, seen = open_page("guess-number")
+        seen = do(env, Drag(find(seen, dom_id="tt"), find(seen, text="Submit"))).observation
+        assert find(seen, dom_id="tt", value="")
+
     @pytest.mark.parametrize(("number", "step"), [("9", 1), ("-10", 1), ("0", 1), ("-12", 3)])
     def test_a_spinner_that_takes_no_keys_but_arrows_goes_to_a_number(
         self, open_page, browser, number, step

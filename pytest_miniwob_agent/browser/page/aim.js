@@ -66,8 +66,19 @@ const across = (from, to) => {
   return way.every((point) => inSight(other, point)) ? way : null;
 };
 
+// The point that only puts the caret into a field: in the middle of a narrow field for numbers are
+// the buttons that change it.
+const SPIN = 24; // pixels, with the field's edge
+export const caret = (id, [x, y]) => {
+  const field = byId.get(id);
+  if (!(field instanceof HTMLInputElement) || field.type !== "number") return [x, y];
+  const { left, right, width } = extent(field);
+  return [right - x < SPIN ? Math.floor(left + width / 4) : x, y];
+};
+
 // The points of places in elements, scrolled into sight together; or an error, as a text. A drag
-// goes along them.
+// goes along them. It does not begin on a button of a field for numbers by itself: the browser would
+// repeat that by real time.
 export const aim = async (places) => {
   for (const [id, at] of places) {
     const error = fault(id, at);
@@ -77,6 +88,7 @@ export const aim = async (places) => {
     await frames();
   }
   const points = places.map(([id, at]) => spot(byId.get(id), at));
+  if (!places[0][1]) points[0] = caret(places[0][0], points[0]);
   const out = points.findIndex((point, index) => !inSight(byId.get(places[index][0]), point));
   const [[from], [to, end] = [from, true]] = places;
   if (out < 0) return [points[0], ...(!end && across(byId.get(from), byId.get(to))) || points.slice(1)];
@@ -98,16 +110,6 @@ export const reach = async (id) => {
   const { left, top, width, height } = extent(element);
   const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
   return inViewport(middle) ? middle : null;
-};
-
-// The point for a click that only puts the caret into a field: in the middle of a narrow field for
-// numbers are the buttons that change it.
-const SPIN = 24; // pixels, with the field's edge
-export const caret = (id, [x, y]) => {
-  const field = byId.get(id);
-  if (!(field instanceof HTMLInputElement) || field.type !== "number") return [x, y];
-  const { left, right, width } = extent(field);
-  return [right - x < SPIN ? Math.floor(left + width / 4) : x, y];
 };
 
 // The number at which a spinner stands; null for anything else.
