@@ -20,6 +20,7 @@ from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import first_line, open_socket, start_twice
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
+from pytest_miniwob_agent.browser.local import REGION
 from pytest_miniwob_agent.browser.server import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact
@@ -46,6 +47,7 @@ class GridLauncher:
     def __init__(self, grid: Grid, *, headed: bool = False) -> None:
         self._grid = grid
         self._headed = headed
+        self.settings = REGION
         self._where = f"the Grid at {grid.url}"
         self._driver: webdriver.Remote | None = None
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,13 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import DIED, first_line, open_socket, start_twice
+from pytest_miniwob_agent.browser.devtools import (
+    DIED,
+    Command,
+    first_line,
+    open_socket,
+    start_twice,
+)
 from pytest_miniwob_agent.browser.server import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -103,6 +110,13 @@ def find_driver(browser: str) -> str:
     )
 
 
+REGION: tuple[Command, ...] = (
+    ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
+    ("Emulation.setLocaleOverride", {"locale": "en-US"}),
+)
+"""Sets a window's time zone and locale. It fails if another window of its process has set them."""
+
+
 class _Service(webdriver.ChromeService):
     """The driver's process, which is ended by a signal."""
 
@@ -128,6 +142,8 @@ class LocalLauncher:
         self._path = path
         self._headed = headed
         self._env = {**os.environ, **(env or {})}
+        self.settings = () if sys.platform == "linux" else REGION
+        """Settings of each window; on Linux the browser is started with the same ones."""
         self._driver: webdriver.Chrome | None = None
         self._watchdog: Watchdog | None = None
 
@@ -140,6 +156,10 @@ class LocalLauncher:
         # The driver is on this machine; a proxy for HTTP would not reach it.
         BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path, headed=self._headed)
+        if not self.settings:
+            # To start one at each change of sites takes most of the time of a trial's start.
+            options.add_argument("--renderer-process-limit=1")
+        options.add_argument("--renderer-process-limit=1")
         if not self._headed and not is_shell(options.binary_location):
             options.add_argument("--headless=new")
         if os.geteuid() == 0:
@@ -175,9 +195,10 @@ class LocalLauncher:
                     f"{options.binary_location} was not started: there is no space for temporary "
                     f"files in {Path(folder).parent}. Free some, or name another folder with TMPDIR"
                 )
+            fonts = str(write_settings(Path(folder)))
             service = _Service(
                 driver_path,
-                env={**env, "TMPDIR": folder, "FONTCONFIG_FILE": str(write_settings(Path(folder)))},
+                env={**env, "FONTCONFIG_FILE": fonts, "TMPDIR": folder, "TZ": "UTC"},
                 popen_kw={"process_group": self._watchdog.group},  # Ctrl-C does not reach it there
             )
             self._driver = webdriver.Chrome(options=options, service=service)

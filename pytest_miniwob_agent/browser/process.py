@@ -105,13 +105,6 @@ def clearing(origin: str) -> Command:
     return "Storage.clearDataForOrigin", {"origin": origin, "storageTypes": STORAGE}
 
 
-SETTINGS: tuple[Command, ...] = (
-    ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
-    ("Emulation.setLocaleOverride", {"locale": "en-US"}),
-    ("Browser.setDownloadBehavior", {"behavior": "deny"}),
-)  # fmt: skip
-"""Settings of the window, which a program that a page is handed over to may change."""
-
 WATCHING: tuple[Command, ...] = (("Runtime.disable", {}), ("Runtime.enable", {}))
 """Have the browser make the own world of every document at once, so that our scripts run in it. The
 last client that leaves ends that for all, so it is begun again."""
@@ -265,8 +258,13 @@ class Browser:
 
     def prepare(self) -> list[Command]:
         """The commands by which a window is prepared."""
-        begin = [*EAGER, _sized(self.viewport), *SETTINGS, *MOTION, ("Page.enable", {})]
+        begin = [*EAGER, *self._settings(), *MOTION, ("Page.enable", {})]
         return [*begin, *self._adding()]
+
+    def _settings(self) -> list[Command]:
+        """Settings of a window, which a program that a page is handed over to may change."""
+        downloads = ("Browser.setDownloadBehavior", {"behavior": "deny"})
+        return [_sized(self.viewport), *self._launcher.settings, downloads]
 
     def _adding(self) -> list[Command]:
         theirs, ours = self._scripts
@@ -366,7 +364,7 @@ class Browser:
                         self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
                     self.devtools.handed = False
-                    undo = [_sized(self.viewport), *SETTINGS, *WATCHING]
+                    undo = [*self._settings(), *WATCHING]
                     self.devtools.send(*undo, ("Browser.resetPermissions", {}))
                     if self._headed:
                         self.ignore_input(True)
