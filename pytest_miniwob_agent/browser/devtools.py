@@ -8,14 +8,13 @@ that events are answered while a command is awaited.
 from __future__ import annotations
 
 import json
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from ssl import SSLContext
-from typing import Any, TypeVar
+from typing import Any
 
 from selenium.common.exceptions import JavascriptException, TimeoutException, WebDriverException
 from websockets.exceptions import ConnectionClosed
@@ -24,8 +23,6 @@ from websockets.sync.client import ClientConnection, connect
 from pytest_miniwob_agent.browser.page import WORLD
 from pytest_miniwob_agent.connections import for_threads
 from pytest_miniwob_agent.core.data import well_formed
-
-T = TypeVar("T")
 
 Message = dict[str, Any]
 """A message of the protocol: a command, the answer to one, or an event."""
@@ -39,8 +36,7 @@ CLOSE_TIMEOUT = 5.0
 PATIENCE = 2.0
 """Real seconds after which a browser that is silent may be gone."""
 
-DIED = re.compile("exited|crashed|not reachable|DevToolsActivePort|disconnected")
-"""What the driver says of a browser that died while it started."""
+NO_SESSION = -32001  # the code of the browser's error where a window is closed
 
 REPLACED = "Cannot find context"
 """Begins the browser's error where a document is gone; nothing was evaluated then."""
@@ -88,6 +84,11 @@ class Sent:
     answer: Message = field(default_factory=dict)
     session: str | None = None
     evaluates: bool = False
+
+    def end(self) -> None:
+        """Answer it for a window that is closed, where only the value of a script is missed."""
+        error = {"error": {"message": "its window is detached"}}
+        self.answer = error if self.evaluates else {"result": {}}
 
 
 class Client:
@@ -164,7 +165,9 @@ class Client:
         """Keep an answer with the command that it is for, which is returned."""
         with self.changed:
             sent = self._waiting.pop(message["id"])
-            sent.answer = message
+            sent.answer = sent.answer or message
+            if message.get("error", {}).get("code") == NO_SESSION:
+                sent.end()
             self.changed.notify_all()
         return sent
 
@@ -251,9 +254,8 @@ class DevTools(Client):
             if self._session == gone[0]:
                 self.show_last()
             for sent in self._waiting.values():
-                if sent.session == gone[0] and not sent.answer:
-                    error = {"error": {"message": "its window is detached"}}
-                    sent.answer = error if sent.evaluates else {"result": {}}
+                if sent.session == gone[0]:
+                    sent.end()
             self.changed.notify_all()
 
     def _commit(self, event: Message) -> None:
@@ -432,13 +434,3 @@ def first_line(error: BaseException) -> str:
     """Return the first line of an error's message, or its type."""
     text = str(getattr(error, "msg", None) or error).strip()
     return text.splitlines()[0] if text else type(error).__name__
-
-
-def start_twice(start: Callable[[], T]) -> T:
-    """Start a browser; one that dies while it starts, as where memory is short, a second time."""
-    try:
-        return start()
-    except (WebDriverException, OSError) as error:
-        if not DIED.search(first_line(error)):
-            raise
-        return start()

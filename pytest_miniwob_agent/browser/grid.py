@@ -18,9 +18,9 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import first_line, open_socket, start_twice
+from pytest_miniwob_agent.browser.devtools import first_line, open_socket
 from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
-from pytest_miniwob_agent.browser.local import REGION
+from pytest_miniwob_agent.browser.local import REGION, start_twice
 from pytest_miniwob_agent.browser.server import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import redact

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from urllib.request import ProxyHandler, build_opener
 
 from selenium import webdriver
@@ -19,13 +21,7 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import (
-    DIED,
-    Command,
-    first_line,
-    open_socket,
-    start_twice,
-)
+from pytest_miniwob_agent.browser.devtools import Command, first_line, open_socket
 from pytest_miniwob_agent.browser.server import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -115,6 +111,21 @@ REGION: tuple[Command, ...] = (
     ("Emulation.setLocaleOverride", {"locale": "en-US"}),
 )
 """Sets a window's time zone and locale. It fails if another window of its process has set them."""
+
+DIED = re.compile("exited|crashed|not reachable|DevToolsActivePort|disconnected")
+"""What the driver says of a browser that died while it started."""
+
+Started = TypeVar("Started")
+
+
+def start_twice(start: Callable[[], Started]) -> Started:
+    """Start a browser; one that dies while it starts, as where memory is short, a second time."""
+    try:
+        return start()
+    except (WebDriverException, OSError) as error:
+        if not DIED.search(first_line(error)):
+            raise
+        return start()
 
 
 class _Service(webdriver.ChromeService):
