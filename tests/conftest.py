@@ -53,16 +53,29 @@ STARTING = {"browser", "display", "grid", "miniwob_browser", "pytester"}
 SHARED = {"grid", "window"}
 """Fixtures that take so long to start that one worker runs all tests that need one."""
 
+LONGEST = ("test_shipped.py", "test_widgets.py")
+"""Begun first: some of their tests take minutes, in which the other workers would have no work."""
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what `make test-unit` leaves out, and what one worker runs alone."""
+    """Mark what `make test-unit` leaves out, and what one worker runs alone.
+
+    pytest-xdist 3.8 adds the group to an id that pytest 9.2 does not read any more, so that each
+    worker ran tests of a group (https://github.com/pytest-dev/pytest-xdist/issues/1386).
+    """
     for test in items:
         fixtures = getattr(test, "fixturenames", ())
         if not STARTING.isdisjoint(fixtures):
             test.add_marker("integration")
         for shared in SHARED.intersection(fixtures):
             test.add_marker(pytest.mark.xdist_group(shared))
+    result = yield
+    for test in items:
+        if grouped := vars(test).get("_nodeid"):
+            test._id = type(test._id).parse(grouped)
+    items.sort(key=lambda test: test.path.name not in LONGEST)
+    return result
 
 
 @pytest.fixture(scope="session")
