@@ -143,7 +143,7 @@ class HandedPage:
         self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
         self._pressed = self._dragging = False  # the mouse's button, and then moves
         self._done = False
-        self._error: MiniwobError | None = None
+        self._error: BaseException | None = None
         self._path = f"/{secrets.token_urlsafe(16)}"
         self._server = serve(
             self._serve,
@@ -197,7 +197,7 @@ class HandedPage:
             raise self._error
 
     def _refusal(self) -> str | None:
-        return str(self._error) if self._error else self._tell(Driven())
+        return str(self._error or "") or self._tell(Driven())
 
     def _catch_up(self, more: float = EARLY) -> None:
         """Let what the program has done take effect, and time pass as long as it has slept."""
@@ -317,7 +317,7 @@ class HandedPage:
 
     def _work(self, connection: Connection, inbox: SimpleQueue[Message | None]) -> None:
         """Carry out the commands of a connection one after the other, and let time pass."""
-        with suppress(ConnectionClosed, OSError):
+        try:
             while not self._taken_back:
                 promise = connection.promise
                 pause = POLL if self._calls else 0
@@ -332,6 +332,11 @@ class HandedPage:
                 if command is None:
                     return
                 self._carry_out(connection, command)
+        except (ConnectionClosed, OSError):
+            return
+        except BaseException as error:  # noqa: BLE001 - who follows the run may end it
+            self._error = error
+            connection.close()
 
     def _parsed(self, connection: Connection, text: str | bytes) -> Message | None:
         """Return a command; answer what is none."""

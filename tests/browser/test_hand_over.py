@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 from driving import Driving, Program, Refused
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from pytest_miniwob_agent import (
@@ -251,6 +251,28 @@ def test_a_limit_refuses_all_that_the_program_sends_and_the_model(drive):
     assert refused
     assert len(actions(episode)) == 2
     assert episode.endings == (Ending.STEP_LIMIT,)
+
+
+def test_who_follows_the_run_may_end_it(drive):
+    """As `miniwob-agent play` does; the program is not left waiting for an answer."""
+    ended = []
+
+    class Leaving(Observer):
+        def on_event(self, event):
+            if isinstance(event, Acted):
+                raise KeyboardInterrupt
+
+    def work(program, page, llm):
+        for script in ("document.querySelector('#query').click()", "1"):
+            program.send("Runtime.evaluate", expression=script)
+        with pytest.raises(ConnectionClosed):
+            for _ in iter(lambda: program.socket.recv(timeout=10), None):
+                pass
+        ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        drive(work, observers=[Leaving()])
+    assert ended
 
 
 def test_scripts_take_no_more_actions_than_the_limit_allows(drive):
