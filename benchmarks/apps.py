@@ -47,11 +47,13 @@ class App(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Send a file, in one piece."""
+        """Send a file, after its headers, as most servers do."""
         body = FILES[self.path].encode()
-        kind = "text/html" if self.path == "/" else "text/javascript"
-        head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
-        self.wfile.write(head.encode() + body)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html" if self.path == "/" else "text/javascript")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
