@@ -61,7 +61,7 @@ test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest ru
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
 
 test-all: $(STAMP) browser grid frameworks widgets apps ## run all tests, sweeps too
-	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
