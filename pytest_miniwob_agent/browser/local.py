@@ -170,7 +170,6 @@ class LocalLauncher:
         if not self.settings:
             # To start one at each change of sites takes most of the time of a trial's start.
             options.add_argument("--renderer-process-limit=1")
-        options.add_argument("--renderer-process-limit=1")
         if not self._headed and not is_shell(options.binary_location):
             options.add_argument("--headless=new")
         if os.geteuid() == 0:
