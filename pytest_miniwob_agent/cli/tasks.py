@@ -315,8 +315,8 @@ def _times(root: Path | None) -> dict[str, int]:
     return times
 
 
-NO_FONTS = {"FONTCONFIG_FILE": os.devnull}
-"""The environment of a machine without fonts of its own."""
+ELSEWHERE = {"FONTCONFIG_FILE": os.devnull, "LANGUAGE": "de", "TZ": "Asia/Tokyo"}
+"""The environment of another machine: its fonts, language and time zone."""
 
 
 def add_certify(commands: Commands) -> None:
@@ -325,9 +325,9 @@ def add_certify(commands: Commands) -> None:
         "certify",
         help="check that pages are deterministic",
         description="Load each page several times, in different browsers, orders and paces and "
-        "once without the machine's fonts, take the same actions on it, and compare all "
-        "observations. Exits with 1 if any differ. If SELECTOR is a test file, or a test in it, "
-        "its items on apps are started several times each and compared.",
+        "once with the fonts, language and time zone of another machine, take the same actions on "
+        "it, and compare all observations. Exits with 1 if any differ. If SELECTOR is a test file, "
+        "or a test in it, its items on apps are started several times each and compared.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
@@ -384,7 +384,7 @@ def certify_pages(options: Namespace) -> int:
         show_progress,
         screen=options.screen,
         pixels=options.pixels,
-        start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=NO_FONTS)),
+        start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=ELSEWHERE)),
     )
     show_progress("")
     for verdict in verdicts:
