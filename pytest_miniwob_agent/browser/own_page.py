@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ class Folder:
     """Answers with the files of a folder: a `Source`."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
+        self.root = root
 
     def file(self, asked: str) -> Path | None:
         """The file of a path, in the folder or among those that the package shares; or None.
@@ -82,7 +82,7 @@ class Folder:
         """
         path = asked.strip("/")
         for name in (path, f"{path}/{INDEX}", f"{path}.html"):
-            if file := file_in(self._root, name):
+            if file := file_in(self.root, name):
                 return file
         return file_in(pages_folder(), asked) if asked.startswith(SHARED) else None
 
@@ -209,11 +209,12 @@ class OwnPage(MiniwobPage):
         file = self._folder.file(path)
         return self._name if file is None else str(display_path(file))
 
-    def _check_files(self, paths: Sequence[str]) -> None:
+    def _check_files(self, paths: Iterable[str]) -> None:
         for path in paths:
             if self._folder.file(path) is None:
                 raise PageError(
-                    f"{self._name}: task.files names {path!r}, which is not a file of its folder"
+                    f"{self._name}: `files` names {path!r}, which is not a file of "
+                    f"{display_path(self._folder.root)}"
                 )
 
     def _drags_slowly(self) -> bool:
@@ -252,10 +253,12 @@ class AppPage(OwnPage):
 
     allowed = APP
 
-    def __init__(self, browser: Browser, case: Case, task: AppTask, app: App) -> None:
+    def __init__(self, browser: Browser, case: Case, page: TaskPage, app: App) -> None:
+        assert page.app is not None
         MiniwobPage.__init__(self, browser, case)
-        self._task, self._app = task, app
-        self._name = task.name
+        self._task, self._app = page.app, app
+        self._folder = Folder(page.file.parent)
+        self._name = self._task.name
         self._gate: Gate | None = None
         self._step = 0
         self._url = ""
@@ -276,6 +279,7 @@ class AppPage(OwnPage):
     def _load(self) -> None:
         browser, task = self._browser, self._task
         self._over = 0.0
+        self._check_files(task.files)
         goal, origins, start = self._app.begin_trial()
         self._goal = goal
         epoch = EPOCH_MS if task.clock is None else round(task.clock * 1000)
@@ -321,7 +325,7 @@ class AppPage(OwnPage):
                 self._gate.remark("a window was closed, as it shows no page of the app")
                 devtools.call("Page.close")
         self._url = read.get("url", self._url)
-        return read
+        return {**read, "files": self._task.files}
 
     def _named(self, path: str) -> str:
         return f"{self._name}, at {path}"

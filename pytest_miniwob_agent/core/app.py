@@ -232,6 +232,7 @@ class AppTask:
             whose own clock is frozen.
         origins: further origins that the page may use, such as that of a login.
         viewport: width and height in CSS pixels.
+        files: files that can be uploaded: their paths, from the folder of the test's file on.
         perturb: what perturbations need to know of the app, by their names, as JSON.
         category: the task's category.
 
@@ -252,6 +253,7 @@ class AppTask:
     clock: float | None = None
     origins: Collection[str] = ()
     viewport: tuple[int, int] = (1280, 720)
+    files: Collection[str] = ()
     perturb: Mapping[str, Any] = field(default_factory=dict)
     category: str = CATEGORY
 
@@ -282,6 +284,7 @@ class AppTask:
                 'a mapping such as {"reworded": {"Save": "Store"}}',
             ),
             ("viewport", _is_size(self.viewport), "a width and a height, such as (1280, 720)"),
+            ("files", _are_texts(self.files), 'a list of paths, such as ["cv.pdf"]'),
         ):
             if not is_good:
                 given = getattr(self, name)

@@ -136,7 +136,7 @@ def _open_app(
         anew=mode is Record.ALL,
     )
     kind = run.problem.page.perturbation
-    page = AppPage(browser, case, task, run.app)
+    page = AppPage(browser, case, run.problem.page, run.app)
     return page.perturb(kind, kind and task.perturb.get(kind.name))
 
 

@@ -95,7 +95,7 @@ CODE = {
     actions.Paste: '{page}.keyboard.press("ControlOrMeta+V")',
     actions.Wait: "{page}.wait_for_timeout({seconds} * 1000)",
     actions.Upload: "with {page}.expect_file_chooser() as chosen:\n    {found}.click()\n"
-    "chosen.value.set_files(FOLDER / {path})",
+    "chosen.value.set_files({path})",
     actions.Answer: "# The answer is {text}.",
 }
 """The code of actions: their fields, `page`, and the locators of their elements."""
@@ -198,8 +198,11 @@ class ScriptWriter(Observer):
             self._answer = action.text
         elif isinstance(action, actions.Click) and looked["type"] in ("checkbox", "radio"):
             code = "{found}.uncheck()" if looked["checked"] else "{found}.check()"
-        elif isinstance(action, actions.Upload) and looked["type"] == "file":
-            code = "{found}.set_input_files(FOLDER / {path})"
+        elif isinstance(action, actions.Upload):
+            folder = display_path(self._task.root or self._task.file.parent)
+            fields["path"] = (folder / action.path).as_posix()
+            if looked["type"] == "file":
+                code = "{found}.set_input_files({path})"
         elif isinstance(action, actions.Enter) and looked["plain"] and "\n" not in action.text:
             now = (one.value for one in after if one.id == action.element and one.value)
             filled = next(now, "" if looked["value"] else action.text)

@@ -71,7 +71,7 @@ def test_what_can_not_be_uploaded_is_an_error_with_its_reason(pages):
     [
         ('["no.pdf"]', "names 'no.pdf'"),
         ("5", "a list of paths"),
-        ('["../../x"]', "not a file of its"),
+        ('["../../x"]', "not a file of "),
     ],
 )
 def test_files_that_are_not_there_are_the_page_s_fault(files, reason, pages):

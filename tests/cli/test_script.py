@@ -104,7 +104,7 @@ def test_guests_3(page: Page) -> None:
     page.get_by_role("textbox", name="Name").fill("Cid 553")
     page.get_by_role("checkbox", name="Child").check()
     page.get_by_role("combobox", name="Meal").select_option(label="Soup")
-    page.get_by_label("Card").set_input_files(FOLDER / "card.txt")
+    page.get_by_label("Card").set_input_files("pages/card.txt")
     page.get_by_role("button", name="Add", exact=True).click()
     page.once("dialog", lambda dialog: dialog.dismiss())
     page.get_by_role("listitem").filter(has_text="Ann").get_by_role("button", name="Remove").click()

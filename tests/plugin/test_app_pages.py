@@ -19,7 +19,9 @@ PAGES = """
             body = body.replace("SECURE", Handler.secure)
             self.answer(body, status=status, **{"Location": body} if 300 <= status < 400 else {})
 
-        do_POST = do_GET
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
 
     @pytest.fixture
     def other_app():
@@ -128,6 +130,53 @@ def test_a_download_of_a_script_has_its_digest(play):
         {"/": page}, [["click id=1"]],
         f"trial.downloads == {{'all.txt': '{digest}'}} or None",
     )  # fmt: skip
+
+
+FORM = """<form method=post enctype=multipart/form-data action=/form>
+    <input type=file name=cv id=cv><button>Send</button></form>
+    <button id=fetch onclick="fetch('/fetch', { method: 'POST', body: new FormData(cv.form) })"></button>
+    <button id=raw onclick="const raw = new XMLHttpRequest(); raw.open('POST', '/raw');
+        raw.send(cv.files[0])"></button>"""
+
+
+UPLOADER = """
+    from pytest_miniwob_agent import Click, Upload
+
+    class Uploader:
+        name = "uploader"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            env.step(Upload("files/cv.txt", 1))
+            env.step(Click({button}))
+
+    @pytest.fixture
+    def miniwob_agent():
+        return Uploader()
+"""
+
+
+@pytest.mark.parametrize(
+    ("button", "path", "sent"),
+    [(2, "/form", {"cv": "I am able"}), (3, "/fetch", {"cv": "I am able"}), (4, "/raw", "I am able")],
+)
+def test_a_file_of_the_task_is_uploaded(play, pytester, button, path, sent):
+    pytester.mkdir("files").joinpath("cv.txt").write_text("I am able")
+    play(
+        {"/": FORM, **dict.fromkeys(("/form", "/fetch", "/raw"), "<h1>Thanks</h1>")},
+        [], f"trial.asked('POST', {path!r}, {sent!r}) or None",
+        more="app='app', files=['files/cv.txt']",
+        conftest=textwrap.dedent(UPLOADER.format(button=button)),
+    )  # fmt: skip
+
+
+def test_a_file_to_upload_that_is_not_there_is_an_error(pytester):
+    pytester.makeconftest(APP + PAGES)
+    test = TEST.format(solved="None", more="app='app', files=['cv.txt']", marker="", said=())
+    pytester.makepyfile(pages="PAGES = {}", test_it=test)
+    result = pytester.runpytest("--miniwob-record=all", "--miniwob-model=m", "-p", "no:randomly")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines("*task: `files` names 'cv.txt', which is not a file of *")
 
 
 def test_a_trial_goes_on_at_another_origin_and_back(play):
