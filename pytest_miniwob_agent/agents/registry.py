@@ -63,14 +63,17 @@ def load_agent(
         agent = make(**params, **given, **({"task": task} if "task" in parameters else {}))
     except (TypeError, ValueError) as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
+    return checked(agent, f"agent {name!r}")
+
+
+def checked(agent: object, given: str) -> Agent:
+    """Return an agent; a `UsageError` that begins with `given` says why it can't be one."""
     if not isinstance(agent, Agent):
-        raise UsageError(
-            f"agent {name!r}: {getattr(make, '__name__', 'it')} lacks a `name` or a method "
-            "solve(env, llm, note)"
-        )
+        lacks = "lacks a `name` or a method solve(env, llm, note)"
+        raise UsageError(f"{given}: {type(agent).__name__} {lacks}")
     folder: object = agent.name  # of its cassettes
     if not isinstance(folder, str) or len(folder) > 100 or not folder.strip(" ."):
-        raise UsageError(f"agent {name!r}: its name {folder!r:.120} can't be that of a folder")
+        raise UsageError(f"{given}: its name {folder!r:.120} can't be that of a folder")
     return agent
 
 

@@ -23,7 +23,6 @@ from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogActi
 from pytest_miniwob_agent.core.app import (
     REFUSED,
     App,
-    AppTask,
     AppTrial,
     PageMessage,
     PageRequest,

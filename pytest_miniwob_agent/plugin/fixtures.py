@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_miniwob_agent.agents.registry import checked
 from pytest_miniwob_agent.cassettes.folder import model_folder, stem
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -208,8 +209,10 @@ def miniwob_llm(
 
     The item ends with this fixture: the cassette then holds what the episode and the test asked.
     """
-    with _as_error(), _run_of(request).open_model(miniwob_agent, miniwob_limits) as llm:
-        yield llm
+    with _as_error():
+        checked(miniwob_agent, "the fixture miniwob_agent")
+        with _run_of(request).open_model(miniwob_agent, miniwob_limits) as llm:
+            yield llm
 
 
 @pytest.fixture

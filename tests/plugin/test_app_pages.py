@@ -134,7 +134,8 @@ def test_a_download_of_a_script_has_its_digest(play):
 
 FORM = """<form method=post enctype=multipart/form-data action=/form>
     <input type=file name=cv id=cv><button>Send</button></form>
-    <button id=fetch onclick="fetch('/fetch', { method: 'POST', body: new FormData(cv.form) })"></button>
+    <button id=fetch
+        onclick="fetch('/fetch', { method: 'POST', body: new FormData(cv.form) })"></button>
     <button id=raw onclick="const raw = new XMLHttpRequest(); raw.open('POST', '/raw');
         raw.send(cv.files[0])"></button>"""
 
@@ -158,7 +159,11 @@ UPLOADER = """
 
 @pytest.mark.parametrize(
     ("button", "path", "sent"),
-    [(2, "/form", {"cv": "I am able"}), (3, "/fetch", {"cv": "I am able"}), (4, "/raw", "I am able")],
+    [
+        (2, "/form", {"cv": "I am able"}),
+        (3, "/fetch", {"cv": "I am able"}),
+        (4, "/raw", "I am able"),
+    ],
 )
 def test_a_file_of_the_task_is_uploaded(play, pytester, button, path, sent):
     pytester.mkdir("files").joinpath("cv.txt").write_text("I am able")

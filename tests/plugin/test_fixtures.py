@@ -122,3 +122,12 @@ def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project,
     assert [path.name for path in recorded_files(project)] == ["1.yaml"]
     assert [path.name for path in project.path.glob(".miniwob/unused/*/*/*/*")] == ["1.unused.yaml"]
     assert (project.path / ".miniwob/.gitignore").read_text() == "*\n"
+
+
+def test_a_fixture_that_gives_no_agent_is_an_error_that_says_what_an_agent_is(pytester):
+    pytester.makepyfile(TWO_TESTS + "    @pytest.fixture\n    def miniwob_agent():\n        pass\n")
+    result = pytester.runpytest(NEW, "--miniwob-model=m")
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(
+        "*the fixture miniwob_agent: NoneType lacks a `name` or a method solve(env, llm, note)"
+    )
