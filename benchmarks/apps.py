@@ -28,7 +28,7 @@ from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.tasks.catalogue import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue, TaskPage
 
 OWN = """<!DOCTYPE html><button onclick="n.textContent = ++count">Go</button><p id=n>0</p><script>
 let count = 0;
@@ -70,6 +70,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp())
     (folder / "own.html").write_text(OWN)
     task = AppTask("app", app=address, goal="Count.", solved_when=lambda trial: None)
+    page = TaskPage("app", "apps", Path(__file__), app=task)
     case = Case("app", "apps", 1)
     browser = Browser()
 
@@ -94,7 +95,7 @@ def main() -> None:
         measure("own page", open_page(browser, Case("own", own.category, 1), own), 5)
         for name, start in (("app, live", live), ("app, replayed", None)):
             app = RecordedApp(task, 1, Limits(), folder, "a/m/app/1", start, anew=start is not None)
-            measure(name, AppPage(browser, case, task, app), 5)
+            measure(name, AppPage(browser, case, page, app), 5)
             browser.forget_pages()
             app.finish(calls=0)
     print(f"{'':16}{'start':>8}{'ratio':>8}{'action':>8}{'ratio':>8}")
