@@ -180,7 +180,7 @@ class RecordedApp:
         if answer is not None:
             exchange.status, exchange.headers = answer.status, _kept(answer.headers)
             exchange.socket = answer.socket
-            self._check_secrets(request, request.url, exchange.headers, answer.body)
+            self._check_secrets(request, [request.url, text], exchange.headers, answer.body)
             exchange.body = self._keep(answer.body)
             if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
                 raise PageError(
@@ -222,10 +222,10 @@ class RecordedApp:
         if answer := line.pop("response", None):
             headers = _kept(answer.headers)
             line |= {"status": answer.status, "headers": headers, "stream": answer.socket}
-            self._check_secrets(where, "", headers, answer.body)
+            self._check_secrets(where, [], headers, answer.body)
             line["body"] = self._keep(answer.body)
         elif data := line.get("data"):
-            self._check_secrets(where, "", (), data.encode())
+            self._check_secrets(where, [], (), data.encode())
             if len(data) > SHOWN:
                 line["body"] = self._keep(line.pop("data").encode())
         return line
@@ -318,10 +318,10 @@ class RecordedApp:
                 ) from None
 
     def _check_secrets(
-        self, what: object, url: str, headers: Iterable[tuple[str, str]], body: bytes
+        self, what: object, texts: Sequence[str], headers: Iterable[tuple[str, str]], body: bytes
     ) -> None:
         text = body.decode("utf-8", "replace") if len(body) < 2**20 else ""
-        if found := secrets.find([url, dict(headers), text]):
+        if found := secrets.find([*texts, *({name: value} for name, value in headers), text]):
             raise CassetteError(
                 f"{what} holds what looks like a secret ({found[0].kind}), which would be "
                 f"stored in {display_path(self.path)}: name it by a regular expression in "

@@ -180,7 +180,8 @@ class Traffic:
         """
         known: list[Sequence[tuple[str, str]]] = []
         try:
-            head, *lines = map(json.loads, path.read_text("utf-8").splitlines())
+            # Not `splitlines`: texts in JSON may have other ends of lines, such as U+2028.
+            head, *lines = map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n"))
             if head["schema"] != SCHEMA:
                 raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
             traffic = cls(head["origins"])

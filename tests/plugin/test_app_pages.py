@@ -132,6 +132,29 @@ def test_a_download_of_a_script_has_its_digest(play):
     )  # fmt: skip
 
 
+def test_a_text_with_any_end_of_line_is_recorded_and_replayed(play):
+    page = """<button onclick="fetch('/save', { method: 'POST', body: 'a\\u2028b\\u0085c' })">
+        Save</button>"""
+    play(
+        {"/": page, "/save": "done"}, [["click id=1"]],
+        r"trial.asked('POST', '/save', 'a\u2028b\u0085c') or None",
+    )  # fmt: skip
+
+
+def test_a_secret_that_a_page_sends_is_an_error(pytester, chat_server):
+    page = """<button onclick="fetch('/save', { method: 'POST', body: key })">Save</button>
+        <script>const key = 'AK' + 'IAABCDEFGHIJKLMNOP'</script>"""
+    pytester.makeconftest(APP + PAGES)
+    test = TEST.format(solved="None", more="app='app'", marker="", said=())
+    pytester.makepyfile(pages=f"PAGES = {{'/': {page!r}, '/save': 'done'}}", test_it=test)
+    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
+    chat_server.reply = lambda prompt: "PLAN:\nclick id=1"
+    url = f"--miniwob-base-url={chat_server.url}"
+    result = pytester.runpytest("--miniwob-record=all", url)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["POST /save holds what looks like a secret (AWS*"])
+
+
 FORM = """<form method=post enctype=multipart/form-data action=/form>
     <input type=file name=cv id=cv><button>Send</button></form>
     <button id=fetch
