@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from email import message_from_bytes
+from email.message import Message
 from html import escape
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -88,10 +89,10 @@ class PageRequest:
             whole = f"Content-Type: {content}\r\n\r\n".encode() + self.body
             form: Any = message_from_bytes(whole)
             found = {}
-            for part in form.get_payload():
+            for part in form.get_payload() if form.is_multipart() else ():
                 name = part.get_param("name", header="content-disposition")
                 found[name] = part.get_payload(decode=True).decode("utf-8", "replace")
-            return found
+            return found or self.body.decode("utf-8", "replace")
         text = self.body.decode("utf-8", "replace")
         if "urlencoded" in content:
             return dict(parse_qsl(text, keep_blank_values=True))
@@ -136,7 +137,8 @@ def origin_of(url: str) -> str:
 def domain_of(origins: Sequence[str]) -> str:
     """Return the domain that the first of an app's origins has in common with others, if any."""
     own, *others = (urlsplit(one).hostname or "" for one in origins)
-    domains = [own.split(".", number)[-1] for number in range(own.count("."))]
+    is_address = own[-1:].isdigit()
+    domains = [own.split(".", number)[-1] for number in range(own.count(".")) if not is_address]
     shared = (
         next((one for one in domains if f".{other}".endswith(f".{one}")), "") for other in others
     )
@@ -162,8 +164,10 @@ def without_refresh(answer: PageResponse) -> PageResponse:
 
 def file_name(url: str, disposition: str) -> str:
     """Return the name of a download, as its header or its address gives it."""
-    found = re.search(r"filename\*?=(?:UTF-8'')?\"?([^\";]+)", disposition)
-    return unquote(found[1] if found else urlsplit(url).path.rpartition("/")[2]) or "download"
+    header = Message()
+    header["Content-Disposition"] = disposition
+    named = header.get_filename() or urlsplit(url).path.rpartition("/")[2]
+    return unquote(named) or "download"
 
 
 @dataclass(frozen=True, slots=True)

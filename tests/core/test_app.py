@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.core.app import domain_of
+from pytest_miniwob_agent.core.app import PageRequest, domain_of, file_name
 
 
 @pytest.mark.parametrize(("hosts", "domain"), [
@@ -12,7 +12,29 @@ from pytest_miniwob_agent.core.app import domain_of
     (["shop.example", "myshop.example"], ""),
     (["shop.example"], ""),
     (["localhost", "localhost"], ""),
+    (["127.0.0.1:80", "10.0.0.1:81"], ""),
 ])  # fmt: skip
 def test_origins_have_a_domain_in_common(hosts, domain):
     """As a browser takes one: not a part of a label, and no top-level domain."""
     assert domain_of([f"https://{host}" for host in hosts]) == domain
+
+
+@pytest.mark.parametrize(("disposition", "name"), [
+    ("attachment; filename*=utf-8''na%C3%AFve%20file.txt", "naïve file.txt"),
+    ("attachment; filename*=UTF-8''a%22b.txt", 'a"b.txt'),
+    ('attachment; filename="a; b.txt"; size=3', "a; b.txt"),
+    ("attachment; filename=all.csv", "all.csv"),
+    ("attachment", "every one.csv"),
+    ("", "every one.csv"),
+])  # fmt: skip
+def test_a_download_is_named_as_the_app_says(disposition, name):
+    assert file_name("http://app.localhost/export/every%20one.csv?x=1", disposition) == name
+
+
+def test_a_form_whose_header_has_no_boundary_is_a_text():
+    """As where a script sets the header by itself."""
+    body = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--\r\n'
+    request = PageRequest(
+        "Fetch", "POST", "http://a/", {"Content-Type": "multipart/form-data"}, body
+    )
+    assert request.fields == body.decode()
