@@ -188,8 +188,9 @@ def _masked(now: Request, then: Request) -> str:
     for mask in MASKS if now.text != then.text else ():
         if masked(now.text, mask) == masked(then.text, mask):
             found = (re.findall(mask.pattern, text) for text in (then.text, now.text))
-            before, after = next(pair for pair in zip(*found, strict=True) if pair[0] != pair[1])
-            return f"the {mask.name} {before}, now {after}"
+            changed = (pair for pair in zip(*found, strict=False) if pair[0] != pair[1])
+            if pair := next(changed, None):  # none if one of them is masked already
+                return f"the {mask.name} {pair[0]}, now {pair[1]}"
     return ""
 
 

@@ -126,6 +126,13 @@ def test_a_text_that_differs_from_run_to_run_is_named(before, after, named):
     assert "from run to run" not in cause.what
 
 
+def test_a_text_that_is_masked_by_now_is_none_that_differs_from_run_to_run():
+    texts = ("Today: 2026-11-22", "Today: <date>")
+    then, now = (changed(BODY, ("messages", 0, "content"), text) for text in texts)
+    [cause] = drift(now, calls=[then]).causes
+    assert cause.what.startswith("message 1 (system): another text")
+
+
 def test_tools_and_messages_are_both_named():
     body = changed(BODY, ("messages", 0, "content"), "Be slow.")
     causes = drift(changed(body, ("tools", 1), None)).causes
