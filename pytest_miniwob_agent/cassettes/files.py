@@ -291,8 +291,11 @@ def _id_of(path: Path) -> str:
 
 
 def _read(path: Path) -> list[Call]:
-    """Return the calls of a cassette; none if there is none."""
-    return read_cassette(path) if path.exists() else []
+    """Return the calls of a cassette; none if there is none, or no longer."""
+    try:
+        return read_cassette(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
 
 
 class Pictures:
