@@ -74,8 +74,8 @@ def put_in(body: Any, read: Callable[[str], bytes]) -> Any:
 
 
 def without_pictures(body: Any) -> Any:
-    """Return JSON with nothing in the place of pictures and of references to them."""
-    return _changed(body, lambda kind, data: (kind, ""))
+    """Return JSON with nothing in the place of references to pictures."""
+    return _changed(body, lambda kind, data: (kind, "") if digest_in(data) else None)
 
 
 def digests_in(body: Any) -> list[str]:
