@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.files import read_picture
@@ -34,7 +33,7 @@ from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.secrets import find, redact
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
-from pytest_miniwob_agent.models.api import FOLDER, references_in
+from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
@@ -86,10 +85,8 @@ def lint_folder(used: Used, checked: Checked | None = None) -> list[Finding]:
         findings += found
         if used.lacks(file.stem) and all(each.kind != "damaged" for each in found):
             findings.append(Finding("orphan", file.path, "no item uses it"))
-    for path in unused_pictures(used.folder, used.unused):
-        findings.append(Finding("orphan", path, "no cassette refers to it"))
-    for path in unused_bodies(used.folder):
-        findings.append(Finding("orphan", path, "no traffic refers to it"))
+    for path in unnamed_files(used):
+        findings.append(Finding("orphan", path, "no cassette and no traffic refers to it"))
     for path in stray_files(used.folder):
         findings.append(Finding("stray", path, "left by a write that was killed"))
     return findings
@@ -156,37 +153,22 @@ def prunable_files(used: Used) -> list[Path]:
         for path, stem, ending in used.files
         if used.lacks(stem) or (ending == UNUSED and model_folder_of(stem) in used.model_folders)
     ]
-    pictures = unused_pictures(used.folder, used.unused, removed=unused)
-    bodies = unused_bodies(used.folder, removed=unused)
-    return [*unused, *pictures, *bodies, *stray_files(used.folder)]
+    return [*unused, *unnamed_files(used, removed=unused), *stray_files(used.folder)]
 
 
-def unused_pictures(folder: Path, unused: Path, removed: Collection[Path] = ()) -> list[Path]:
-    """Return the pictures that no cassette of a folder refers to, but for `removed` ones.
+def unnamed_files(used: Used, removed: Collection[Path] = ()) -> list[Path]:
+    """Return the pictures and bodies that no cassette or traffic refers to, but for `removed` ones.
 
-    Unused calls, in the folder `unused`, refer to theirs too. All are searched as texts, so that
-    damaged ones count.
+    All are searched as texts, so that damaged ones count, and unused calls.
     """
-    pictures = sorted((folder / FOLDER).glob("[!.]*.png"))
-    used = {
+    stored = [*(used.folder / FOLDER).glob("[!.]*.png"), *(used.folder / BODIES).glob("[!.]*.gz")]
+    named = {
         digest
-        for path in (chain(folder.rglob("*.yaml"), unused.rglob("*.yaml")) if pictures else ())
+        for path, _, _ in (used.files if stored else ())
         if path not in removed and path.is_file()
-        for digest in references_in(path.read_text(encoding="utf-8", errors="replace"))
+        for digest in re.findall("[0-9a-f]{16,}", path.read_text("utf-8", errors="replace"))
     }
-    return [path for path in pictures if path.stem not in used]
-
-
-def unused_bodies(folder: Path, removed: Collection[Path] = ()) -> list[Path]:
-    """Return the bodies that no traffic of a folder refers to, but for `removed` ones."""
-    bodies = sorted((folder / BODIES).glob("[!.]*.gz"))
-    used = {
-        digest
-        for path in (folder.glob(f"*/*/*/[!.]*{TRAFFIC}") if bodies else ())
-        if path not in removed
-        for digest in re.findall(r"[0-9a-f]{32}", path.read_text("utf-8", errors="replace"))
-    }
-    return [path for path in bodies if path.stem not in used]
+    return sorted(path for path in stored if path.stem not in named)
 
 
 def remove_files(folder: Path, paths: Collection[Path]) -> None:
@@ -264,7 +246,8 @@ def shown_calls(path: Path) -> Iterator[str]:
         CassetteError: a damaged file.
     """
     stem = path.name.removesuffix(TRAFFIC).removesuffix(".yaml")
-    traffic, path = path.with_name(f"{stem}{TRAFFIC}"), path.with_name(f"{stem}.yaml")
+    traffic = path.with_name(f"{stem}{TRAFFIC}")
+    path = path.with_name(f"{stem}.yaml") if path == traffic else path
     exchanges = deque(_exchange_lines(traffic) if traffic.exists() else ())
 
     def shown_until(trial: float, step: float) -> Iterator[str]:

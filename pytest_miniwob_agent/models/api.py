@@ -41,11 +41,6 @@ def digest_in(value: Any) -> str | None:
     return match[1] if match else None
 
 
-def references_in(text: str) -> list[str]:
-    """Return the digests of all references in a text, such as that of a cassette."""
-    return _REFERENCE.findall(text)
-
-
 def take_out(body: Any) -> tuple[Any, dict[str, bytes]]:
     """Return JSON with references in the place of pictures, and the PNGs by their digests.
 

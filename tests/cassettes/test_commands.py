@@ -182,6 +182,9 @@ def test_show_prints_the_calls_as_a_conversation(folder, run, case):
 def test_show_names_what_it_can_not_decide_on(folder, run):
     err = run("show", "click-menu/1", status=2)
     assert "has no cassette of click-menu/1 (did you mean click-menu-2/1" in err
+    copy = plant(folder, "copy.yml")
+    copy.write_text((folder / MENU).read_text())
+    assert "=== call 2" in run("show", "copy.yml")
     (folder / MENU).write_text("")
     err = run("show", MENU, status=2)
     assert "it is truncated" in err
