@@ -94,12 +94,23 @@ class Keys:
         bearer = openai.Omit() if self.address is None else f"Bearer {key}"
         return {provider.key_header: key, "Authorization": bearer}
 
+    def server(self, path: str) -> str:
+        """Return the server of requests to a path; empty for OpenAI's, which its client knows."""
+        return (split_url(self.address or provider_of(path).url)[0] or "").rstrip("/")
+
     def url_of(self, path: str) -> str:
         """Return the address of a request: the server's own path takes the place of `/v1`."""
-        server = (split_url(self.address or provider_of(path).url)[0] or "").rstrip("/")
+        server = self.server(path)
         if path.startswith("/v1/"):
             return server + path.removeprefix("/v1")
         return server.removesuffix("/v1") + path
+
+    def variables(self, provider: Provider) -> list[str]:
+        """Return the environment variables that may have the key for a provider."""
+        if self._variable:
+            return [self._variable]
+        gateway = [] if self.address is None else [OPENAI.key_variable]
+        return list(dict.fromkeys([provider.key_variable, *gateway]))
 
     def key(self, provider: Provider = OPENAI) -> str:
         """Return the key for a provider, or "none" for your own server, which may need none.
@@ -107,9 +118,7 @@ class Keys:
         Raises:
             UsageError: there is no key, and the server is the provider's.
         """
-        names = [self._variable or provider.key_variable]
-        if not self._variable and self.address is not None:
-            names.append(OPENAI.key_variable)  # that of a gateway
+        names = self.variables(provider)
         if key := next(filter(None, map(os.environ.get, names)), None):
             return key
         if self.address is not None and not self._variable:
@@ -195,7 +204,7 @@ class LiveModel:
         if provider_of(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         known = {*self._sent_only, *sent_only_texts({"extra_headers": sent}, None)}
-        with self._errors(origin.purpose, known), self._past_mocks():
+        with self._errors(origin.purpose, request.path, known), self._past_mocks():
             url, body = self._keys.url_of(request.path), dict(request.body)
             answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
@@ -209,14 +218,14 @@ class LiveModel:
         return ModelResponse(content, kind, answer.status_code)
 
     @contextmanager
-    def _errors(self, purpose: str, known: Collection[str]) -> Iterator[None]:
-        """Turn the errors of a call into those of this package.
+    def _errors(self, purpose: str, path: str, known: Collection[str]) -> Iterator[None]:
+        """Turn the errors of a call to a path into those of this package.
 
         They hold no keys and no text that is `known`, even if the server's message does.
         """
 
         def failed(reason: str, cause: BaseException) -> ModelError:
-            server = shown_url(str(self._client.base_url))
+            server = shown_url(self._keys.server(path) or str(self._client.base_url).rstrip("/"))
             return model_error(f"{purpose} call: {server} {redact(reason, known)}", cause)
 
         try:
@@ -232,6 +241,9 @@ class LiveModel:
             raise failed(reason, cause) from None
         except openai.APIStatusError as error:
             advice = advice_on_refusal(error, self._model, self._params)
+            if error.status_code == 401:
+                names = self._keys.variables(provider_of(path))
+                advice = f"the key is taken from {' or '.join(names)}"
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
             raise failed(reason, error) from None
         except TypeError as error:
@@ -349,8 +361,6 @@ def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[
 
     Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
     """
-    if error.status_code == 401:
-        return "the key is taken from OPENAI_API_KEY"
     if error.status_code not in (400, 404, 422):
         return ""
     extra = params.get("extra_body")

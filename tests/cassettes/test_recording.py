@@ -448,6 +448,6 @@ class TestSecrets:
         password = "passw" + "0rd"
         url = f"http://me:{password}@127.0.0.1:1/v1?api_key={password}"
         llm = model(tmp_path, "new_episodes", url, retries=0)
-        with pytest.raises(ModelError, match=r"http://\*\*\*@127.0.0.1:1/v1/ can't be") as shown:
+        with pytest.raises(ModelError, match=r"http://\*\*\*@127.0.0.1:1/v1 can't be") as shown:
             llm.complete("one", "plan")
         assert password not in str(shown.value)

@@ -57,7 +57,7 @@ def test_a_malformed_answer_is_an_error_of_one_line_and_records_nothing(
     with session(raw_server, retries=1) as llm, pytest.raises(ModelError) as error:
         llm.complete("one", "plan")
     text = str(error.value)
-    assert text.startswith(f"test call: {raw_server.url}/ {message}")
+    assert text.startswith(f"test call: {raw_server.url} {message}")
     assert len(text) < 300
     assert "\n" not in text
     assert raw_server.requests == 1

@@ -1,11 +1,15 @@
 """Failed calls: those that stop the run, and the advice on refusals as real servers word them."""
 
+import contextlib
+
 import openai
 import pytest
 from projects import solve_menu
 
+from pytest_miniwob_agent.core.chat import ModelRequest
 from pytest_miniwob_agent.core.errors import ModelError
-from pytest_miniwob_agent.models.client import model_error
+from pytest_miniwob_agent.core.events import OF_TEST
+from pytest_miniwob_agent.models.client import LiveModel, model_error
 from pytest_miniwob_agent.models.http import httpx
 
 STOPPED = "*!* every model call would fail*!*"
@@ -130,3 +134,38 @@ def test_a_refusal_names_the_option_that_helps(session, chat_server, kind):
     with session(chat_server, params) as llm, pytest.raises(ModelError) as refused:
         llm.complete("one", "plan")
     assert str(refused.value).endswith(advice)
+
+
+QUESTIONS = {
+    "/v1/messages": {"messages": [{"role": "user", "content": "a"}]},
+    "/v1/responses": {"input": "a"},
+    "/v1beta/models/m:generateContent": {"contents": [{"parts": [{"text": "a"}]}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "variable", "named"),
+    [
+        ("/v1/messages", None, "ANTHROPIC_API_KEY or OPENAI_API_KEY"),
+        ("/v1/responses", None, "OPENAI_API_KEY"),
+        ("/v1beta/models/m:generateContent", "MY_KEY", "MY_KEY"),
+    ],
+)
+def test_a_refused_key_is_named_by_the_variables_that_may_have_it(
+    chat_server, monkeypatch, path, variable, named
+):
+    monkeypatch.setenv("MY_KEY", "k")
+    chat_server.reply = lambda prompt: 401
+    model = LiveModel("m", {}, base_url=chat_server.url, retries=0, key_variable=variable)
+    with contextlib.closing(model), pytest.raises(ModelError) as refused:
+        model.post(ModelRequest(path, QUESTIONS[path]), OF_TEST)
+    assert str(refused.value).endswith(f"; the key is taken from {named}")
+
+
+def test_a_failure_names_the_server_of_its_own_api(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    model = LiveModel("m", {}, retries=0)
+    with contextlib.closing(model), pytest.raises(ModelError) as failure:
+        model.post(ModelRequest("/v1/messages", {"messages": []}), OF_TEST)
+    assert "call: https://api.anthropic.com/v1 can't be reached" in str(failure.value)
