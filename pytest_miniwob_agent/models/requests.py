@@ -88,6 +88,8 @@ class ChatCalls(ABC):
         given = {name: value for name, value in given.items() if value is not None}
         if params.get("stream"):
             raise TypeError("llm.chat gives whole answers: llm.client streams them")
+        if "timeout" in params:
+            raise TypeError("llm.chat takes no timeout: --miniwob-llm-params has that of the run")
         plain = _plain_messages(messages)
         files: dict[str, str] = {}  # the prompt files that texts of the messages were made of
         for content in (message.get("content") for message in plain):
@@ -324,13 +326,14 @@ def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> 
 
     from pytest_miniwob_agent.models.http import httpx
 
-    def answer(request: httpx.Request) -> httpx.Response:
-        try:
-            return _response_of(post(_request_of(request, model)))
-        except NotACall as error:
-            return _response_of(error.response)
+    class Transport(httpx.BaseTransport):  # MockTransport would be mocked by a user's vcrpy
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            try:
+                return _response_of(post(_request_of(request, model)))
+            except NotACall as error:
+                return _response_of(error.response)
 
-    client = openai.DefaultHttpxClient(transport=httpx.MockTransport(answer))
+    client = openai.DefaultHttpxClient(transport=Transport())
     return openai.OpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=client)
 
 
@@ -342,13 +345,15 @@ def async_openai_client(
 
     from pytest_miniwob_agent.models.http import httpx
 
-    async def answer(request: httpx.Request) -> httpx.Response:
-        try:
-            return _response_of(await post(_request_of(request, model)))
-        except NotACall as error:
-            return _response_of(error.response)
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            await request.aread()
+            try:
+                return _response_of(await post(_request_of(request, model)))
+            except NotACall as error:
+                return _response_of(error.response)
 
-    http = openai.DefaultAsyncHttpxClient(transport=httpx.MockTransport(answer))
+    http = openai.DefaultAsyncHttpxClient(transport=Transport())
     client = openai.AsyncOpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=http)
     # Otherwise the first calls wait for a thread that finds it out, and go on in any order.
     client._platform = "Unknown"

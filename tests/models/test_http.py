@@ -1,8 +1,15 @@
 """The HTTP library of the model's client, where a user's test mocks it."""
 
+import asyncio
+import json
 import threading
 
+import vcr
+from answers import completion
+
+from pytest_miniwob_agent.core.chat import ModelResponse
 from pytest_miniwob_agent.models.http import PastMocks, httpx
+from pytest_miniwob_agent.models.requests import async_openai_client, openai_client
 
 
 def test_requests_of_other_threads_stay_mocked(chat_server, monkeypatch):
@@ -21,3 +28,18 @@ def test_requests_of_other_threads_stay_mocked(chat_server, monkeypatch):
         other.join()
     ask()
     assert found == [501, 200, 200]  # the server answers no GET
+
+
+def test_the_client_of_an_item_passes_by_the_cassette_of_a_users_vcrpy(tmp_path):
+    def post(request):
+        return ModelResponse(json.dumps(completion("here")).encode())
+
+    async def post_later(request):
+        return post(request)
+
+    ask = {"model": "m", "messages": [{"role": "user", "content": "Where?"}]}
+    with vcr.use_cassette(tmp_path / "theirs.yaml", record_mode="none"):
+        answers = [openai_client(post, "m").chat.completions.create(**ask)]
+        later = async_openai_client(post_later, "m").chat.completions.create(**ask)
+        answers.append(asyncio.run(later))
+    assert [one.choices[0].message.content for one in answers] == ["here", "here"]
