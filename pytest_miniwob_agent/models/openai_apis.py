@@ -46,10 +46,11 @@ class ChatCompletions(API):
         choice = next(iter(mappings(answer.get("choices"))), {})
         message = mapping(choice.get("message"))
         said = map(message.get, ("tool_calls", "function_call", "refusal", "audio"))
-        failed = (
-            answer.get("error") or choice.get("error") or choice.get("finish_reason") == "error"
-        )
-        return not failed and (isinstance(message.get("content"), str | list) or any(said))
+        content, end = message.get("content"), choice.get("finish_reason")
+        failed = answer.get("error") or choice.get("error") or end == "error"
+        cut_off = not content and end == "length"
+        has_text = isinstance(content, str | list) and not cut_off
+        return not failed and (has_text or any(said))
 
     def completion(self, answer: Mapping[str, Any]) -> Completion:
         usage = mapping(answer.get("usage"))

@@ -12,9 +12,9 @@ from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, usage_of_a
 PRICES = "--miniwob-prices=m 1e4 1e4"
 
 
-def out_of_tokens(reasoning=500):
+def out_of_tokens(reasoning=500, content=None):
     """The answer of a reasoning model that never came to its text."""
-    body = completion_of(None)
+    body = completion_of(content)
     body["choices"][0]["finish_reason"] = "length"
     details = {"reasoning_tokens": reasoning}
     body["usage"] = {
@@ -30,11 +30,12 @@ def live(project, chat_server):
     return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
 
 
+@pytest.mark.parametrize("content", [None, ""])
 def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
-    live, project, chat_server
+    live, project, chat_server, content
 ):
     """511 tokens at a cent each."""
-    chat_server.reply = lambda prompt: out_of_tokens()
+    chat_server.reply = lambda prompt: out_of_tokens(content=content)
     result = live("--miniwob-max-calls=1", "--miniwob-max-cost=0.01", PRICES)
     assert len(chat_server.requests) == 1
     assert result.parseoutcomes() == {"errors": 1, "budget": 11}
