@@ -103,7 +103,11 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
     Raises:
         Unreadable: the line is not an action, or lacks more than its element.
     """
-    plain = strip_marks(line.translate(_QUOTES)).rstrip(" .,;!`*")
+    straight = line.translate(_QUOTES)
+    before = line.partition('"')[0]
+    if straight.startswith(before) and line.count('"') > 1:
+        straight = line  # its text is in straight quotes, and other ones are part of it
+    plain = strip_marks(straight).rstrip(" .,;!`*")
     if first := _FIRST.match(plain):
         verb, rest = first[0].lower(), plain[first.end() :]
         further = _parse_further(verb, rest) if all_actions else None

@@ -16,6 +16,7 @@ PAPER = {
         'enter "text" to id=10', "enter \u201ctext\u201d to id=10", "enter 'text' in id=10",
     ],
     'enter "say "hi"" to id=10': ['Type "say "hi"" into id=10'],
+    'enter "it\u2019s \u201cgood\u201d" to id=3': ['enter "it\u2019s \u201cgood\u201d" to id=3'],
     'enter "a to id=3" to id=10': ['enter "a to id=3" to id=10'],
     'enter "" to id=10': ['enter "" to id=10'],
     'enter "end." to id=10': ['enter "end." to id=10'],
