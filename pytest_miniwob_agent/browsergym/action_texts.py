@@ -113,7 +113,7 @@ class Hand:
             return tuple(getattr(self, name)(*arguments, **named))
         except BadAction:
             raise
-        except (TypeError, ValueError) as error:
+        except (ArithmeticError, TypeError, ValueError) as error:
             raise BadAction(f"{name}: {error}".replace("Hand.", "")) from None
 
     def send_msg_to_user(self, text: str) -> Sequence[Action]:

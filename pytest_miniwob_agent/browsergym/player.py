@@ -202,6 +202,7 @@ class BrowserGymAgent:
 
     name: str
     screenshot: ClassVar[bool] = True
+    answers_dialogs: ClassVar[bool] = False  # as its texts have none
 
     def __init__(self) -> None:
         self._player: Player | None = None

@@ -184,6 +184,7 @@ class TestActions:
             "click('1'); click('1')", "import os", "keyboard_press('F13')", "scroll(5, 0)",
             "fill('1', 'text')", "mouse_click('a', 'b')", "keyboard_type(5)", "__init__()",
             "click('1', modifiers=['Meta'])", "noop('long')", "click(open('x'))", "click(" * 300,
+            "scroll(0, 1e999)", "mouse_click(1e999, 0)", "noop(1e999)",
         ],
     )  # fmt: skip
     def test_what_is_no_action_is_an_error_and_changes_nothing(self, play, text):
