@@ -255,7 +255,7 @@ def _open_app(options: Namespace) -> int:
 
     keys = _keys()
 
-    def show(case: Case, page: Any) -> bool:
+    def show(case: Case, page: Any) -> str:
         key = ""
         while key not in ("n", "q"):
             print(f"\n{case}", flush=True)
@@ -264,7 +264,9 @@ def _open_app(options: Namespace) -> int:
             except BrowserLost as error:
                 print(f"the window is gone: {sanitize_line(error)}", flush=True)
                 key = "q"
-        return key == "n"
+        if key == "q":
+            raise KeyboardInterrupt
+        return ""
 
     browser = [f"--miniwob-browser={options.browser}"] if options.browser else []
     open_apps([options.task, *browser], show)

@@ -25,10 +25,11 @@ from pytest_miniwob_agent.cassettes.folder import ASIDE, Used, case_name
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Event, Note, TrialStarted
+from pytest_miniwob_agent.core.events import Event
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.core.protocols import LLM, Environment, Observer, Page, Visible
+from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
+from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import listed, nearest
 from pytest_miniwob_agent.plugin.collection import cases_of, problem_of
 from pytest_miniwob_agent.plugin.reading import read_settings, suite_files
@@ -53,10 +54,11 @@ _LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "answers")
 """Our options that write, judge, or belong to recording."""
 
 _OTHERS: dict[str, Any] = {
-    "numprocesses": None, "dist": "no", "tx": [],
+    "maxfail": 0, "numprocesses": None, "dist": "no", "tx": [],
     "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
 }  # fmt: skip
-"""Options of other plugins that would run the item elsewhere, or overwrite the reports of a run."""
+"""Options of pytest and other plugins that would leave items out, run them elsewhere, or overwrite
+the reports of a run."""
 
 
 def _run(plugin: object, args: Sequence[str]) -> str:
@@ -100,7 +102,7 @@ def replay(
 
 
 class _Replay:
-    """Plugin of a run that only replays items."""
+    """Plugin of a run that does nothing but run items; it replays them."""
 
     record = "none"
 
@@ -258,26 +260,18 @@ LOOKS, PAUSE = 3, 1.5
 """How often `certify_apps` looks at the start of an app, and real seconds between two looks."""
 
 
-class StartPage:
-    """An agent that begins trials, and calls no model."""
-
-    name = "certify"
-
-    def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Begin trials, with a pause before each but the first."""
-        for number in range(LOOKS):
-            time.sleep(PAUSE if number else 0)
-            env.reset(screen="tree")
-
-
 class _Looking(_Replay, Observer):
-    """Plugin of a run of items on apps; see `certify_apps`."""
+    """Plugin of a run of items on apps, whose pages `look` gets in the place of an agent.
+
+    It returns what is wrong with the page of a case, empty if nothing is.
+    """
 
     record = "all"
 
-    def __init__(self) -> None:
+    def __init__(self, look: Callable[[Case, Page], str]) -> None:
+        self.looked = False
         self.found: dict[str, str] = {}
-        self._screens: list[list[str]] = []
+        self._look = look
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -290,77 +284,74 @@ class _Looking(_Replay, Observer):
 
     def observe(self, page: Page) -> Observer:
         """Follow an item's run."""
-        self._screens = []
+        self._page = page
         return self
 
-    def on_event(self, event: Event) -> None:
-        if isinstance(event, TrialStarted):
-            self._screens.append(render(event.observation.elements).splitlines())
+    def before_episode(self, case: Case) -> None:
+        """Look at the page, and end the episode before the agent begins it."""
+        self.looked = True
+        raise UsageError(self._look(case, self._page))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep what is wrong with an item's page, empty if nothing is."""
         if (outcome := getattr(report, "miniwob", None)) is not None:
-            first, *others = self._screens or [[]]
-            other = next((one for one in others if one != first), first)
-            lines = unified_diff(first, other, "a trial", "another", n=0, lineterm="")
-            self.found[report.nodeid] = outcome.message or outcome.error or "\n".join(lines)
+            self.found[report.nodeid] = outcome.message
+
+    def run(self, args: Sequence[str]) -> None:
+        """Run the items of `pytest ARGS` that are on apps, whatever agent and model they have.
+
+        Raises:
+            UsageError: there is none, or pytest can't run them; the message has its output.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            options = {
+                "agent": "tools", "agent-params": "{}", "prompts": "", "model": "none",
+                "prices": "none 0 0", "base-url": "http://127.0.0.1:9/v1", "cassettes": folder,
+            }  # fmt: skip
+            words = [f"--miniwob-{name}={value}" for name, value in options.items()]
+            output = _run(self, [*args, *words])
+        if not (self.looked or self.found):
+            raise UsageError(f"no item on an app was run:\n{output}")
 
 
 def certify_apps(args: Sequence[str]) -> dict[str, str]:
     """Begin each item of `pytest ARGS` that is on an app several times, with the app.
 
     Nothing is recorded, and no model is called. Return what differs or is wrong by the item's node
-    id, empty if nothing is.
-
-    Raises:
-        UsageError: there is no such item, or pytest can't run them; the message has its output.
+    id, empty if nothing is. Raises as `_Looking.run`.
     """
-    plugin = _Looking()
-    output = _run_live(plugin, args)
-    if not plugin.found:
-        raise UsageError(f"no item on an app was run:\n{output}")
+    plugin = _Looking(_difference)
+    plugin.run(args)
     return plugin.found
 
 
-def _run_live(plugin: _Looking, args: Sequence[str]) -> str:
-    """Run items with their apps, and without a model; return pytest's output."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = {
-            "agent": f"{__name__}:{StartPage.__name__}", "agent-params": "{}", "model": "none",
-            "base-url": "http://127.0.0.1:9/v1", "cassettes": folder, "trials": LOOKS,
-        }  # fmt: skip
-        return _run(plugin, [*args, *(f"--miniwob-{name}={v}" for name, v in options.items())])
+def _difference(case: Case, page: Page) -> str:
+    """Return what differs between several starts of a page."""
+    screens = []
+    for number in range(LOOKS):
+        time.sleep(PAUSE if number else 0)
+        elements = redact(page.reset(screen="tree")).elements
+        screens.append(render(elements).splitlines())
+    other = next((one for one in screens if one != screens[0]), screens[0])
+    return "\n".join(unified_diff(screens[0], other, "a trial", "another", n=0, lineterm=""))
 
 
-class _Opening(_Looking):
-    """Plugin of a run of items on apps in a window; see `open_apps`."""
+def open_apps(args: Sequence[str], show: Callable[[Case, Page], str]) -> None:
+    """Show the page of each item of `pytest ARGS` that is on an app, in a window.
 
-    def __init__(self, show: Callable[[Case, Page], bool]) -> None:
-        super().__init__()
-        self.shown = False
-        self._show, self._stdout = show, sys.stdout
-
-    def observe(self, page: Page) -> Observer:
-        self._page = page
-        return self
-
-    def before_episode(self, case: Case) -> None:
-        """Show the item, in the place of an episode."""
-        self.shown = True
-        with contextlib.redirect_stdout(self._stdout):
-            go_on = self._show(case, self._page)
-        raise UsageError("it was shown") if go_on else KeyboardInterrupt
-
-
-def open_apps(args: Sequence[str], show: Callable[[Case, Page], bool]) -> None:
-    """Show the page of each item of `pytest ARGS` that is on an app, until `show` returns False.
-
-    Nothing is recorded. Raises a `UsageError` as `certify_apps` does.
+    `show` returns "" to go on to the next, and raises `KeyboardInterrupt` to end. Nothing is
+    recorded. Raises as `_Looking.run`, and if an item can't be shown.
     """
-    plugin = _Opening(show)
-    output = _run_live(plugin, [*args, "--miniwob-headed"])
-    if not plugin.shown:
-        raise UsageError(f"no item on an app was run:\n{output}")
+    stdout = sys.stdout
+
+    def look(case: Case, page: Page) -> str:
+        with contextlib.redirect_stdout(stdout):
+            return show(case, page)
+
+    plugin = _Looking(look)
+    plugin.run([*args, "--miniwob-headed"])
+    if problems := [*filter(None, plugin.found.values())]:
+        raise UsageError("\n".join(problems))
 
 
 class Collector:

@@ -106,13 +106,14 @@ PAGE = """
 
 
 @contextmanager
-def opened(display, *arguments):
+def opened(display, *arguments, status=0):
     """The command in a window; what writes to it, and what reads its lines until one has a text."""
     shown = subprocess.Popen(
         [sys.executable, "-m", "pytest_miniwob_agent", "open", *arguments],
         env=os.environ | {"DISPLAY": display.name},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
 
@@ -130,7 +131,7 @@ def opened(display, *arguments):
 
     try:
         yield write, read_until
-        assert shown.wait(300) == 0
+        assert shown.wait(300) == status
     finally:
         shown.kill()
         shown.communicate()
@@ -191,24 +192,28 @@ MOVE = """
     from conftest import MOVES
     from pytest_miniwob_agent import AppTask
 
+    def clear(app, seed):
+        assert seed != 2, "there is no list"
+        MOVES.clear()
+
     MOVE = AppTask(
         "move", app="app", goal=lambda seed: f"Move, {seed}.",
-        setup=lambda app, seed: MOVES.clear(), reward=lambda app, trial: bool(MOVES),
+        setup=clear, reward=lambda app, trial: bool(MOVES),
     )
 
-    @pytest.mark.miniwob(MOVE, seeds=[3, 4])
+    @pytest.mark.miniwob(MOVE, seeds=[2, 3, 4])
     def test_moves(miniwob_episode):
         pass
 """
 
 
 @pytest.mark.integration
-def test_an_app_is_shown_with_goal_and_reward(here, display):
+def test_an_app_is_shown_with_goal_and_reward_and_what_is_wrong(here, display):
     (here / "pytest.ini").write_text(f"[pytest]\naddopts = {INNER_RUNS} -pno:randomly\n")
     (here / "conftest.py").write_text(textwrap.dedent(APP + MOVES))
     (here / "test_moves.py").write_text(textwrap.dedent(MOVE))
-    with opened(display, "test_moves.py::test_moves") as (write, read_until):
-        assert read_until("goal")[1:] == ["apps/move/3", "goal: Move, 3."]
+    with opened(display, "test_moves.py::test_moves", status=2) as (write, read_until):
+        assert read_until("goal")[1:] == ["apps/move/2", "", "apps/move/3", "goal: Move, 3."]
         with moving_mouse(display):
             assert read_until("reward")[-1] == "reward: 1, solved; Enter begins again"
         write("n\n")
@@ -216,4 +221,5 @@ def test_an_app_is_shown_with_goal_and_reward(here, display):
         write("\n")
         assert read_until("goal")[-1] == "goal: Move, 4."
         write("q\n")
+        assert "AssertionError: there is no list" in read_until("list")[-1]
     assert not (here / "cassettes").exists()

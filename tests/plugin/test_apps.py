@@ -326,24 +326,50 @@ def test_damage_to_a_tape_says_how_to_get_it_back(app, path, damage, said):
 
 
 def test_certify_begins_tasks_several_times_and_says_what_differs(app):
+    """Whatever the project's agent, model and options are, which have no part in it."""
+    app.makeini(
+        "[pytest]\nminiwob_model = gpt-5\nminiwob_prices = gpt-5 1 1\nminiwob_max_cost = 5\n"
+        "miniwob_prompts = prompts\naddopts = -x -p no:randomly\npythonpath = .\n"
+    )
     app.makepyfile(
         test_more="""
         import time
+        from pathlib import Path
         import pytest
         from conftest import NOTES
         from pytest_miniwob_agent import AppTask
+        from pytest_miniwob_agent.testing import ScriptedLLM
+
+        class Caller:
+            name = "caller"
+
+            def solve(self, env, llm, note):
+                Path("called").touch()
+
+        @pytest.fixture
+        def miniwob_agent():
+            return Caller()
+
+        @pytest.fixture
+        def miniwob_llm():
+            return ScriptedLLM([])
 
         def note_the_time(app, seed):
             NOTES[:] = [f"at {time.time()}"]
+
+        def work_once(app, seed, starts=[]):
+            starts.append(seed)
+            assert len(starts) == 1
 
         given = dict(app="app", goal="G", reward=lambda app, trial: 0)
         SAME = AppTask("same", setup=lambda app, seed: NOTES.clear(), **given)
         TIME = AppTask("time", setup=note_the_time, **given)
         ten = {r"at [\\d.]+": "at ten"}
         SCRUBBED = AppTask("scrubbed", setup=note_the_time, scrub=ten, **given)
+        ONCE = AppTask("once", setup=work_once, **given)
         GONE = AppTask("gone", **given | {"app": "http://127.0.0.1:9"})
 
-        @pytest.mark.miniwob(SAME, TIME, SCRUBBED, GONE, seeds=[1], trials=1)
+        @pytest.mark.miniwob(SAME, TIME, SCRUBBED, ONCE, GONE, seeds=[1], trials=1)
         def test_tasks(miniwob_episode):
             pass
 
@@ -364,11 +390,14 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app):
         '  -*"at *',
         '  +*"at *',
         "same    *apps/scrubbed/1]",
+        "DIFFERS *apps/once/1]",
+        "  AssertionError*",
         "DIFFERS *apps/gone/1]",
         "  *does not answer*",
         "*AppTask(scrub=*AppTask(clock=*",
-        "2 of 4 begin with the same page each time",
+        "2 of 5 begin with the same page each time",
     ])  # fmt: skip
+    assert not app.path.joinpath("called").exists()
     assert not app.path.joinpath("cassettes").exists()
 
 
