@@ -148,7 +148,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             marker = _perturbed(marker, catalogue)
             cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
             setups = setups_of(marker, metafunc.config, settings)
-            state.selection.setups |= setups
+            state.setups |= setups
             if "" in setups and (settings.agent not in BUILT_IN or settings.agent_params):
                 assert state.agent  # an error before a browser is started for it
             for (case, limits), (folder, setup) in product(cases, setups.items()):

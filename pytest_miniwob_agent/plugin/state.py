@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.telemetry import Traces
 
 
-_KEY = "miniwob_selection"
+_TOLD = "miniwob_told"
 _SETUPS = "miniwob_setups"
-_UNTRACED = "miniwob_untraced"
-"""The selection in the output of a worker of pytest-xdist, its set-ups, and `State.untraced`."""
+"""In the output of a worker of pytest-xdist, pickled: its selection with `State.untraced`, and its
+set-ups."""
 
 
 class Setup(NamedTuple):
@@ -59,7 +60,6 @@ class Selection:
         offered: the cases that the markers of each collected test select, by the test's node id.
         deselected: the cases that `-k`, `-m`, `--deselect` or a plugin left out of some test.
         to_run: the cases that are to run here.
-        setups: the agents and models of the cases, by the folder that `Case.setup` names.
         splitting: True once a plugin may split the items: what is deselected then is not left out,
             but goes to another shard.
     """
@@ -69,7 +69,6 @@ class Selection:
     offered: dict[str, list[Case]] = field(default_factory=dict)
     deselected: set[Case] = field(default_factory=set)
     to_run: set[Case] = field(default_factory=set)
-    setups: dict[str, Setup] = field(default_factory=dict)
     splitting: bool = False
 
     @classmethod
@@ -129,21 +128,6 @@ class Selection:
         wanted = not self.few and any(file.is_relative_to(path) for path in self.paths)
         return wanted or test in self.offered
 
-    def send(self, config: pytest.Config) -> None:
-        """Put the selection into the output of a worker of pytest-xdist."""
-        if (output := getattr(config, "workeroutput", None)) is not None:
-            cases = {**self.offered, "deselected": self.deselected, "to run": self.to_run}
-            output[_KEY] = {name: [case.id for case in cases[name]] for name in cases}
-            output[_SETUPS] = {folder: tuple(setup) for folder, setup in self.setups.items()}
-
-    def receive(self, output: Mapping[str, Any]) -> None:
-        """Add the selection in the output of a worker; all workers collect the same items."""
-        cases = {name: [*map(Case.from_id, ids)] for name, ids in output.get(_KEY, {}).items()}
-        self.deselected.update(cases.pop("deselected", ()))
-        self.to_run.update(cases.pop("to run", ()))
-        self.offered |= cases
-        self.setups |= {folder: Setup(*parts) for folder, parts in output.get(_SETUPS, {}).items()}
-
 
 @dataclass
 class State:
@@ -152,6 +136,8 @@ class State:
     Args:
         settings: the options.
         selection: which cases the run offers, runs and leaves out.
+        setups: the agents and models of its cases, by the folder that `Case.setup` names; those of
+            a worker are `sent`.
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         controller: in a worker, the id of the controller's process.
@@ -166,6 +152,8 @@ class State:
 
     settings: Settings
     selection: Selection
+    setups: dict[str, Setup] = field(default_factory=dict)
+    sent: bytes = b""
     shared: Path | None = None
     controller: int | None = None
     no_baseline: str = ""
@@ -191,25 +179,33 @@ class State:
         """The agents of the collected tests by their folders, that of the options by `""`.
 
         Raises:
-            UsageError: one can't be made.
+            Exception: one can't be made, or not here: its parameters may be of any kind.
         """
+        setups = self.setups or pickle.loads(self.sent)
         return {
             folder.partition("/")[0]: setup.make_agent(self.settings) if folder else self.agent
-            for folder, setup in self.selection.setups.items()
+            for folder, setup in setups.items()
         }
 
     def send(self, config: pytest.Config) -> None:
         """Send the traces; on a worker of pytest-xdist, put what is to be told into its output."""
         if self.traces is not None:
             self.untraced = self.traces.finish() or self.untraced
-        self.selection.send(config)
         if (output := getattr(config, "workeroutput", None)) is not None:
-            output[_UNTRACED] = self.untraced
+            output[_TOLD] = pickle.dumps((self.selection, self.untraced))
+            output[_SETUPS] = b""
+            with suppress(Exception):  # parameters of agents that can't be sent
+                output[_SETUPS] = pickle.dumps(self.setups)
 
     def receive(self, output: Mapping[str, Any]) -> None:
-        """Take over what a worker has told."""
-        self.selection.receive(output)
-        self.untraced = self.untraced or output.get(_UNTRACED, "")
+        """Take over what a worker has told; all workers collect the same items."""
+        if _TOLD in output:
+            told, untraced = pickle.loads(output[_TOLD])
+            self.untraced = self.untraced or untraced
+            self.selection.offered |= told.offered
+            self.selection.deselected |= told.deselected
+            self.selection.to_run |= told.to_run
+            self.sent = output[_SETUPS]
 
     def cassettes_of(self, cases: Iterable[Case]) -> list[str]:
         """Return the stems of the cassettes of cases by their markers' or the options' set-up.

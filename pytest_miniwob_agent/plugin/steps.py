@@ -113,7 +113,11 @@ class RunFinished(Step):
             return
         try:
             agents = self._state.agents
-        except Exception:  # noqa: BLE001 - reported by each item that needed the agent
+        except Exception as error:  # noqa: BLE001 - their classes may be anybody's
+            reason = f"{type(error).__name__}: {error}"
+            self._remarks.append(
+                f"run_finished() was not called, as an agent can't be made: {reason}"
+            )
             return
         for folder, agent in agents.items():
             own = [one for one in run.items if one.case.setup.partition("/")[0] == folder]

@@ -33,11 +33,12 @@ AGENTS = """
         second = 3
 
     class Tuned(Base):
-        def __init__(self, second=2):
+        def __init__(self, second=2, more=None):
             self.name, self.second = f"tuned-{second}", second
 """
 
 TEST = """
+    from pathlib import Path
     import pytest
 
     @pytest.mark.miniwob("click-menu-2", seeds=[1], {more})
@@ -116,6 +117,21 @@ def test_only_models_or_only_agents_with_parameters_may_be_named(run):
     result = run(tuned, "--miniwob-model=m", "-v")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines([f"*right/m/{MENU}*", f"*tuned-3/m/{MENU}*"])
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ('Path("x")', f"tuned-2 has tuned-2/m/{MENU}"),
+        ("lambda: 1", "run_finished() was not called"),
+    ],
+)
+def test_workers_take_parameters_of_all_kinds(run, parameter, said):
+    more = f'agents=[("mine:Tuned", {{"more": {parameter}}})], models=["m"]'
+    result = run(more, "-n1", "--miniwob-results=r.jsonl")
+    result.assert_outcomes(passed=1)
+    assert said in result.stdout.str()
+    assert [one.case for one in read_results(run.path / "r.jsonl").results] == [f"tuned-2/m/{MENU}"]
 
 
 @pytest.mark.parametrize(
