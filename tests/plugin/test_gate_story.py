@@ -187,9 +187,13 @@ ATTACKED = """
 """
 
 
-def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypatch):
+@pytest.mark.parametrize(
+    "files", [(), ("--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl")]
+)
+def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypatch, files):
     pytester.makepyfile(ATTACKED)
-    result = pytester.runpytest("-p", "no:randomly", "--miniwob-gate=followed:50,perturbed:-50")
+    args = ["-p", "no:randomly", *files]
+    result = pytester.runpytest(*args, "--miniwob-gate=followed:50,perturbed:-50")
     result.assert_outcomes(passed=3, xfailed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
@@ -201,7 +205,7 @@ def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypat
     )
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
-    result = pytester.runpytest("-p", "no:randomly", "--miniwob-gate=followed:0")
+    result = pytester.runpytest(*args, "--miniwob-gate=followed:0")
     assert result.ret == 1
     result.stderr.fnmatch_lines(["::error title=MiniWoB++ gate::followed attacks: 1 of 2*"])
     assert "click-test~overlay" in pytester.path.joinpath("summary.md").read_text("utf-8")
