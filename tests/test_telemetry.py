@@ -131,6 +131,10 @@ def test_an_item_without_a_cassette_is_a_trace_with_an_error(project, collector)
 
 
 def test_recorded_items_are_traced_afterwards(record, collector):
+    with record.path.joinpath("tox.ini").open("a") as file:
+        file.write("\nminiwob_otel = true\n")
+    assert record.run(*TRACE[:3], "show", "click-menu-2/1").ret == 0
+    assert not collector.spans
     run = record.run(*TRACE, "-k", "click-menu-2")
     assert run.ret == 0
     run.stdout.fnmatch_lines(["sent the traces of 2 items"])

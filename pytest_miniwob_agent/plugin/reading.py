@@ -134,7 +134,7 @@ def read_settings(config: pytest.Config) -> Settings:
     for option in OPTIONS:
         on_line, in_file = config.getoption(option.ini), config.getini(option.ini)
         if option.flag:
-            values[option.key] = bool(on_line or in_file)
+            values[option.key] = bool(in_file if on_line is None else on_line)
             continue
         text = "\n".join(in_file) if isinstance(in_file, list) else str(in_file or "")
         value = None
