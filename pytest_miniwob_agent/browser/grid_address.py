@@ -129,7 +129,8 @@ def parse_address(text: str) -> str:
 
 def parse_host_port(text: str) -> HostPort:
     """Return the host and the port of an option's `HOST[:PORT]`; another form is a `UsageError`."""
-    if match := re.fullmatch(r"([\w.-]+|\[[\da-fA-F:.]+\])(?::([1-9]\d{0,4}))?", text):
+    match = re.fullmatch(r"([\w.-]+|\[[\da-fA-F:.]+\])(?::([1-9]\d{0,4}))?", text)
+    if match and int(match[2] or 0) < 2**16:
         return HostPort(match[1].strip("[]"), int(match[2] or 0))
     raise UsageError(
         f"{text!r} must be HOST or HOST:PORT, as nodes of the Grid reach this machine, "

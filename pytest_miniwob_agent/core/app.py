@@ -280,7 +280,7 @@ class AppTask:
                 _are_texts(self.redact) and _are_replacements(dict.fromkeys(self.redact, "")),
                 "a list of regular expressions",
             ),
-            ("clock", self.clock is None or _is_number(self.clock), CLOCK),
+            ("clock", self.clock is None or _is_time(self.clock), CLOCK),
             ("origins", _are_texts(self.origins), "a list of addresses and names of fixtures"),
             (
                 "perturb",
@@ -336,13 +336,14 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("/")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_time(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= 8.64e12  # JavaScript has no other dates
 
 
 def _is_size(value: Any) -> bool:
     sides = list(value) if isinstance(value, Sequence) else []
-    return len(sides) == 2 and all(isinstance(side, int) and side > 0 for side in sides)
+    return len(sides) == 2 and all(type(side) is int and side > 0 for side in sides)
 
 
 def _are_answers(value: Any) -> bool:

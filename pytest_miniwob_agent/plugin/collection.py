@@ -277,7 +277,7 @@ def _seeds(marker: pytest.Mark, settings: Settings) -> list[int]:
         seeds = parse_seeds(seeds) if seeds else None
     elif seeds is not None:
         seeds = list(seeds) if isinstance(seeds, Iterable) else [seeds]
-        if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
+        if not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
             raise UsageError(f"the miniwob marker's seeds must be integers from 0 up: {seeds!r}")
     return settings.seeds or seeds or settings.ini["seeds"] or parse_seeds(SEEDS)
 

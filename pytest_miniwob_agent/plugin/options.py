@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -107,10 +108,10 @@ def parse_baseline(text: str) -> Path | str:
 def parse_count(value: Any) -> int:
     """Return a positive integer, from a text or the argument of a marker."""
     try:
-        number = int(value)
+        number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
         number = 0
-    if number < 1:
+    if number < 1 or value is True:
         raise UsageError(f"{value!r} must be a positive integer")
     return number
 
@@ -129,12 +130,16 @@ def parse_dollars(text: str) -> float:
 def parse_object(text: str) -> dict[str, Any]:
     """Return a JSON object. The error does not quote the text, as it may hold a key."""
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refuse)
     except ValueError as error:
         raise UsageError(f"this is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise UsageError("""this is not a JSON object, such as '{"name": 1}'""")
     return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"it has no number {name}")
 
 
 def parse_capabilities(text: str) -> dict[str, Any]:

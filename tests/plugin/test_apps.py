@@ -4,6 +4,7 @@ import json
 import shutil
 import sys
 import textwrap
+from math import inf, nan
 
 import pytest
 from projects import APP
@@ -302,8 +303,9 @@ def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
     {"app": ""}, {"app": len}, {"goal": " "}, {"start": "admin/"}, {"setup": "prepare"},
     {"reward": 1}, {"dialogs": True}, {"dialogs": {"confirm": "yes"}}, {"dialogs": {"alert": True}},
     {"scrub": {"(": ""}}, {"scrub": {"a": r"\1"}}, {"scrub": ["a"]}, {"redact": "key"},
-    {"redact": ["["]}, {"clock": "2030-01-01"}, {"origins": "https://login.example"},
-    {"perturb": "late"}, {"viewport": (0, 720)}, {"viewport": 1280},
+    {"redact": ["["]}, {"clock": "2030-01-01"}, {"clock": inf}, {"clock": nan},
+    {"origins": "https://login.example"}, {"perturb": "late"}, {"viewport": (0, 720)},
+    {"viewport": 1280}, {"viewport": (True, 720)},
 ], ids=str)  # fmt: skip
 def test_an_argument_that_can_not_be_used_is_named_at_once(wrong):
     given = {"app": "shop", "goal": "Buy it.", "reward": lambda app, trial: 1} | wrong

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from math import inf
 
 import pytest
 
@@ -67,7 +68,11 @@ class TestMarker:
             (["click-tab"], {"seeds": ["a"]}, r"seeds must be integers from 0 up: \['a'\]"),
             (["click-tab"], {"seeds": []}, "seeds must be integers from 0 up"),
             (["click-tab"], {"seed": [1]}, r"knows no seed \(did you mean seeds\?\)"),
+            (["click-tab"], {"seeds": [True]}, "seeds must be integers from 0 up"),
             (["click-tab"], {"trials": 0}, "marker's trials: 0 must be a positive integer"),
+            (["click-tab"], {"trials": 2.7}, "marker's trials: 2.7 must be a positive integer"),
+            (["click-tab"], {"steps": inf}, "marker's steps: inf must be a positive integer"),
+            (["click-tab"], {"repeats": True}, "marker's repeats: True must be a positive integer"),
             ([], {}, "the miniwob marker selects nothing"),
             ([3], {}, "selector 3 is neither a string nor"),
         ],

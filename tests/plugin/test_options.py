@@ -105,6 +105,7 @@ def test_prices_are_found_by_model():
         ("concurrency", "-1", "'-1' must be a positive integer"),
         ("llm-params", '{"secret": "sk-secret"', "this is not JSON: Expecting ',' delimiter"),
         ("llm-params", "[]", "this is not a JSON object"),
+        ("llm-params", '{"temperature": NaN}', "this is not JSON: it has no number NaN"),
         ("agent-params", "3", "this is not a JSON object"),
         ("shard", "3/2", "'3/2' does not name a shard"),
         ("max-cost", "0", "'0' must be an amount"),
@@ -146,6 +147,7 @@ def test_an_option_of_the_ini_file_that_is_not_used_is_no_error():
         ({"remote": "grid:4444"}, "--miniwob-remote: give the (whole|full)"),
         ({"serve": "10.0.0.5"}, "--miniwob-serve goes with --miniwob-remote=URL, the address"),
         ({**GRID, "serve": ":9000"}, "--miniwob-serve: ':9000' must be HOST or HO"),
+        ({**GRID, "serve": "h:65536"}, "--miniwob-serve: 'h:65536' must be HOST or HO"),
         ({**GRID, "browser": "chrome"}, "--miniwob-browser names a browser of this mach"),
         (
             {**GRID, "capabilities": '{"browserName": "firefox"}'},
