@@ -100,10 +100,10 @@ def run_episode(
     """
     __tracebackhide__ = True
     turns = Turns()
-    trace = Trace(env, [turns, *observers], limits.trials, any_reward=limits.any_reward)
+    trace = Trace(env, [turns, *observers], limits)
     halt = trace.halt
-    page = AgentEnv(env, limits, agent, trace, turns)
-    calls = AgentLLM(llm, model, limits, trace, page.paused)
+    page = AgentEnv(env, agent, trace, turns)
+    calls = AgentLLM(llm, model, trace, page.paused)
     for observer in observers:
         observer.before_episode(case)
     limit = None

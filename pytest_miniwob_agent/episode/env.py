@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_miniwob_agent.core.actions import Action, Answer, DialogAction, Dismiss
-from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Event, Remark
@@ -31,36 +30,6 @@ from pytest_miniwob_agent.episode.trace import Trace
 _TURN = 2.0
 """Real seconds that an action of another thread waits for those that the model named before it: one
 that the agent's framework has refused never comes."""
-
-
-class Program:
-    """Writes down what a program does, which may take `left` actions more."""
-
-    def __init__(self, trace: Trace, left: int, limit: StepLimit) -> None:
-        self.left = left
-        self._trace = trace
-        self._limit = limit
-        self._shot = trace.camera.look(trace.last)
-        self._said: set[str] = set()
-
-    def tell(self, driven: Driven) -> str | None:
-        """Write that down; return the error or the limit that ended the trial, if one has."""
-        trace, after = self._trace, driven.after
-        for number, (action, points) in enumerate(driven.acts, start=1):
-            if self._shot is not None:
-                trace.show(replace(self._shot, points=points), action)
-            last = after if number == len(driven.acts) else trace.last
-            assert last is not None  # the page was reset before it was handed over
-            trace.act(action, last)
-            self.left -= 1
-        if driven.acts:
-            self._shot = trace.camera.look(trace.last)
-        if driven.over:
-            trace.halt.limit = self._limit
-        if driven.remark and driven.remark not in self._said:  # once in a trial
-            self._said.add(driven.remark)
-            trace.note(Remark("program", driven.remark))
-        return str(trace.halt.reason) if trace.halt.reason else None
 
 
 class Turns(Observer):
@@ -104,14 +73,14 @@ def _actions_of(calls: Iterable[ToolCall]) -> Iterator[Action]:
 class AgentEnv:
     """The page as the agent gets it; threads use it one after the other."""
 
-    def __init__(
-        self, page: Page, limits: Limits, agent: Agent, trace: Trace, turns: Turns
-    ) -> None:
-        self._page, self._limits, self._trace, self._turns = page, limits, trace, turns
+    def __init__(self, page: Page, agent: Agent, trace: Trace, turns: Turns) -> None:
+        self._page, self._trace, self._turns = page, trace, turns
         self._counter = agent if isinstance(agent, ActionCounter) else None
         self._counted = 0
         self._answers = getattr(agent, "answers_dialogs", True)
         self._handed: HandedOver | None = None
+        self._shot: Shot | None = None  # before the next action of the program
+        self._said: set[str] = set()  # remarks on the program
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -144,8 +113,8 @@ class AgentEnv:
         trace = self._trace
         with self._alone():
             trace.end_trial(trace.halt.limit)
-            if trace.trial == self._limits.trials:
-                trace.halt.refuse(TrialLimit(f"{self._limits.trials} trials are used up"))
+            if trace.trial == trace.limits.trials:
+                trace.halt.refuse(TrialLimit(f"{trace.limits.trials} trials are used up"))
             with trace.halt.keeping_errors():
                 observation = self._page.reset(screen=screen)
             self._counted = 0
@@ -173,8 +142,8 @@ class AgentEnv:
             raise RuntimeError("the page has judged this trial: reset() begins another")
         helps = isinstance(action, DialogAction) and not self._answers
         if not helps and (self._counter is None or self._counter.counts(action)):
-            if self._counted == self._limits.steps:
-                trace.halt.refuse(StepLimit(f"{self._limits.steps} actions are used up"))
+            if self._counted == trace.limits.steps:
+                trace.halt.refuse(self._step_limit())
             self._counted += 1
         with trace.halt.keeping_errors():
             trace.take_picture(action)
@@ -210,10 +179,13 @@ class AgentEnv:
                 raise UsageError(f"{type(self._page).__name__} gives no pictures: it has no look()")
             return self._page.look(action, **options)
 
+    def _step_limit(self) -> StepLimit:
+        return StepLimit(f"{self._trace.limits.steps} actions are used up")
+
     @contextmanager
     def hand_over(self) -> Iterator[HandedOver]:
         """Hand the page over to a program."""
-        trace, steps = self._trace, self._limits.steps
+        trace = self._trace
         if trace.last is None or trace.last.done:
             raise RuntimeError("hand_over() needs a page: after reset(), until the page has judged")
         if trace.last.observation.dialog:
@@ -222,14 +194,32 @@ class AgentEnv:
             if not isinstance(self._page, Drivable):
                 page = type(self._page).__name__
                 raise UsageError(f"{page} can't be handed over to a program: it has no hand_over()")
-            left = steps - self._counted
-            program = Program(trace, left, StepLimit(f"{steps} actions are used up"))
+            self._shot, self._said = trace.look(), set()
             try:
-                with self._page.hand_over(left, program.tell) as handed:
+                left = trace.limits.steps - self._counted
+                with self._page.hand_over(left, self._tell) as handed:
                     self._handed = handed
                     yield handed
             finally:
                 self._handed = None
-                self._counted = steps - program.left
                 if reason := trace.halt.reason:
                     raise reason
+
+    def _tell(self, driven: Driven) -> str | None:
+        """Write down what a program did; return why the trial has ended, if it has."""
+        trace, after = self._trace, driven.after
+        for number, (action, points) in enumerate(driven.acts, start=1):
+            if self._shot is not None:
+                trace.show(replace(self._shot, points=points), action)
+            last = after if number == len(driven.acts) else trace.last
+            assert last is not None  # the page was reset before it was handed over
+            trace.act(action, last)
+            self._counted += 1
+        if driven.acts:
+            self._shot = trace.look()
+        if driven.over:
+            trace.halt.limit = self._step_limit()
+        if driven.remark and driven.remark not in self._said:  # once for each program
+            self._said.add(driven.remark)
+            trace.note(Remark("program", driven.remark))
+        return str(trace.halt.reason) if trace.halt.reason else None

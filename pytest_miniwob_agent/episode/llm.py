@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, new_messages
 from pytest_miniwob_agent.core.errors import CallLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Completion, Origin
@@ -35,13 +34,12 @@ class AgentLLM(ChatCalls):
         self,
         llm: Model,
         model: str,
-        limits: Limits,
         trace: Trace,
         paused: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self.model = model
         self.params = llm.params if isinstance(llm, HTTPModel) else {}
-        self._llm, self._limits, self._trace = llm, limits, trace
+        self._llm, self._trace, self._limits = llm, trace, trace.limits
         self._paused = paused  # no time passes on the page during a call
         self._mutex = threading.RLock()
         self._calls = 0

@@ -11,6 +11,7 @@ from functools import partial
 from typing import NoReturn
 
 from pytest_miniwob_agent.core.actions import Action, AnyAction
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, StepLimit
 from pytest_miniwob_agent.core.events import (
@@ -112,47 +113,25 @@ class Halt:
         raise error
 
 
-class Camera:
-    """Takes pictures of the page for the observers that want them."""
-
-    def __init__(self, page: Page, observers: Sequence[Observer]) -> None:
-        self._page = page if isinstance(page, Visible) else None
-        self._observers = [observer for observer in observers if observer.wants_pictures]
-
-    def look(self, last: Transition | None, action: Action | None = None) -> Shot | None:
-        """Return a picture, if it is wanted and there is something to see."""
-        shown = last is not None and not (last.done or last.observation.dialog)
-        return self._page.look(action) if shown and self._observers and self._page else None
-
-    def show(self, shot: Shot, trial: int, step: int, action: AnyAction | None) -> None:
-        """Show a picture to the observers."""
-        for observer in self._observers:
-            observer.on_picture(shot, trial, step, action)
-
-
 class Trace:
     """Writes down what happens in an episode, and knows the place in it.
 
     Attributes:
         log: the events.
         halt: errors and limits.
-        camera: pictures for observers.
-        trials: the most trials.
+        limits: the episode's.
         trial: the present trial, from 1; `step` is its number of actions so far.
         last: the last transition of the trial; None before the first trial.
     """
 
-    def __init__(
-        self, page: Page, observers: Sequence[Observer], trials: int, *, any_reward: bool = False
-    ) -> None:
+    def __init__(self, page: Page, observers: Sequence[Observer], limits: Limits) -> None:
         self.log = Log(observers)
         self.halt = Halt()
         self.trial = self.step = 0
-        self.trials = trials
+        self.limits = limits
         self.last: Transition | None = None
-        self._any_reward = any_reward
         self._page = page
-        self.camera = Camera(page, observers)
+        self._watching = [observer for observer in observers if observer.wants_pictures]
         self._ended = True
         self._actions = hashlib.sha256()
         self._seen = hashlib.sha256()
@@ -161,7 +140,8 @@ class Trace:
     def over(self) -> bool:
         """True once the page has judged, and there is no further trial to play."""
         last = self.last
-        return last is not None and (last.solved or (last.done and self.trial == self.trials))
+        most = self.limits.trials
+        return last is not None and (last.solved or (last.done and self.trial == most))
 
     def start_trial(self, observation: Observation) -> None:
         """Begin the next trial."""
@@ -177,7 +157,7 @@ class Trace:
 
     def act(self, action: AnyAction, transition: Transition) -> Transition:
         """Write down an action; return what it led to, with the reward that counts."""
-        part = transition.reward if self._any_reward and transition.done else 0
+        part = transition.reward if self.limits.any_reward and transition.done else 0
         if 0 < part < 1:
             transition = replace(transition, reward=1.0)
         self.last = transition
@@ -223,13 +203,20 @@ class Trace:
                 self.halt.broken = True
                 raise
 
+    def look(self, action: Action | None = None) -> Shot | None:
+        """Return a picture, if an observer wants it and there is something to see."""
+        last, page = self.last, self._page
+        shown = last is not None and not (last.done or last.observation.dialog)
+        return page.look(action) if shown and self._watching and isinstance(page, Visible) else None
+
     def show(self, shot: Shot, action: AnyAction | None) -> None:
         """Show a picture to the observers that want it."""
-        self.camera.show(shot, self.trial, self.step, action)
+        for observer in self._watching:
+            observer.on_picture(shot, self.trial, self.step, action)
 
     def take_picture(self, action: Action | None = None) -> None:
         """Take a picture for the observers that want it."""
-        if shot := self.camera.look(self.last, action):
+        if shot := self.look(action):
             self.show(shot, action)
 
     def note(self, note: Note) -> None:
