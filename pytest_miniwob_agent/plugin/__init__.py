@@ -2,7 +2,7 @@
 
 - `hooks`: the hooks, one call each: the table of contents.
 - `fixtures`: what tests ask for, and may override.
-- `inner`: pytest inside the commands `show`, `play`, `cassettes` and `doctor`.
+- `inner`: pytest inside commands, such as `show`, `cassettes` and `certify`.
 - `controller`: starts a process of the run, collects the outcomes, and ends the run step by step.
 - `steps`: the steps: pending calls, `run_finished` of agents, results and gate, report.
 - `forecast`: the line before a recording.

@@ -129,7 +129,7 @@ class ItemRun:
     """One run of an item; plugins may run an item several times.
 
     Attributes:
-        problem: the item's case, limits and page.
+        problem: the item's case, limits, page, agent and model.
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
         raised: what `play` raised.
         outcome: the outcome, once the episode is over or the item has failed without one.

@@ -287,14 +287,9 @@ class Settings:
         return kept_params(self.llm_params)
 
     @property
-    def kept_pictures(self) -> Path:
-        """The folder of pictures that were sent to a model and that no cassette has."""
-        return self.pending.with_name(FOLDER)
-
-    @property
     def sent_pictures(self) -> list[Path]:
-        """The folders of pictures that were sent to a model."""
-        return [self.cassettes / FOLDER, self.kept_pictures]
+        """The folders of pictures that were sent to a model; the last has those of no cassette."""
+        return [self.cassettes / FOLDER, self.pending.with_name(FOLDER)]
 
     @property
     def sent_only_texts(self) -> list[str]:

@@ -142,7 +142,7 @@ class State:
             be made.
         controller: in a worker, the id of the controller's process.
         no_baseline: why the run is compared with nothing though it names a baseline.
-        observe: makes an observer of an item's episode, for `miniwob-agent show` and `play`.
+        observe: makes an observer of an item's episode, for commands that run items.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
         traces: those of the items, None for none; `untraced` is why not all were sent.
         past_mocks: a context for model calls, for `LiveModel`.
