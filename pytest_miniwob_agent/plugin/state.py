@@ -16,6 +16,7 @@ import pytest
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cassettes.folder import model_folder, stem
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 from pytest_miniwob_agent.episode import AgentLoops
 from pytest_miniwob_agent.plugin.settings import Settings
@@ -181,6 +182,8 @@ class State:
         Raises:
             Exception: one can't be made, or not here: its parameters may be of any kind.
         """
+        if not (self.setups or self.sent):
+            raise UsageError("no worker could send the parameters of the agents")
         setups = self.setups or pickle.loads(self.sent)
         return {
             folder.partition("/")[0]: setup.make_agent(self.settings) if folder else self.agent

@@ -123,7 +123,7 @@ def test_only_models_or_only_agents_with_parameters_may_be_named(run):
     ("parameter", "said"),
     [
         ('Path("x")', f"tuned-2 has tuned-2/m/{MENU}"),
-        ("lambda: 1", "run_finished() was not called"),
+        ("lambda: 1", "no worker could send the parameters"),
     ],
 )
 def test_workers_take_parameters_of_all_kinds(run, parameter, said):
