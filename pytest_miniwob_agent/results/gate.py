@@ -43,7 +43,7 @@ _VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
     "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:by-task)?",
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
-    "twins": "()",
+    **dict.fromkeys(OF_TWINS, ".*"),  # limits, which stand alone
 }
 
 
@@ -76,18 +76,18 @@ class Gate:
             UsageError: there is no such gate, or its value is out of range.
         """
         parts = [part.strip() for part in text.split(",")]
-        first, *others = ["twins", *parts] if parts[0].partition(":")[0] in OF_TWINS else parts
-        kind = first.partition(":")[0]
-        found = re.fullmatch(kind + _VALUES[kind], first) if kind in _VALUES else None
+        kind = parts[0].partition(":")[0]
+        others = parts if kind in OF_TWINS else parts[1:]
+        found = re.fullmatch(kind + _VALUES[kind], parts[0]) if kind in _VALUES else None
         limits = tuple(Limit.parse(part) for part in others if part != "lenient")
-        alone = kind == "twins" and not all(each and each.measure in OF_TWINS for each in limits)
-        if not found or None in limits or alone:
+        wrong = kind in OF_TWINS and not all(each and each.measure in OF_TWINS for each in limits)
+        if not found or None in limits or wrong:
             hint = "" if kind in _VALUES else nearest(kind, list(_VALUES))
             raise UsageError(f"gate {text!r} is not valid{hint}; {USAGE}")
-        value = found[1]
         more: dict[str, Any] = {"limits": limits, "lenient": "lenient" in others}
-        if kind == "twins":
-            return cls(kind, **more)
+        if kind in OF_TWINS:
+            return cls("twins", **more)
+        value = found[1]
         if kind == "items":
             return cls(kind, at_least=int(value) if value else None, **more)
         if kind == "paired":

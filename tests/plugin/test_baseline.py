@@ -505,8 +505,8 @@ class TestSettings:
         ("options", "message"),
         [
             (["baseline=none.jsonl", "results=x"], "*no results file *none.jsonl*"),
-            (["gate=pared"], "*gate 'pared' is not valid (did you mean paired?)*"),
-            (["gate=pared", "results=x"], "*gate 'pared' is not valid (did you mean paired?)*"),
+            (["gate=pared"], "*gate 'pared' is not valid (did you mean paired, *)*"),
+            (["gate=pared", "results=x"], "*gate 'pared' is not valid (did you mean paired, *)*"),
             (["gate=paired"], "*gate=paired has nothing to compare with: name a baseline with *"),
         ],
     )

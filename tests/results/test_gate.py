@@ -51,7 +51,8 @@ def test_a_gate_is_read_and_printed(text, gate):
 @pytest.mark.parametrize(
     "text",
     ["", "items:0", "paired:strict", "paired:5", "paired:0", "rate", "rate:100", "rate:1e3",
-     "calls:+10%", "items,calls", "items,calls:10%", "items,time:+10%", "items,", "lenient"],
+     "calls:+10%", "items,calls", "items,calls:10%", "items,time:+10%", "items,", "lenient",
+     "twins", "twins,perturbed:-10", "perturbed", "perturbed:-10,calls:+10%", "followed:1,items"],
 )  # fmt: skip
 def test_a_wrong_gate_is_an_error_that_says_what_is_allowed(text):
     with pytest.raises(
@@ -60,9 +61,13 @@ def test_a_wrong_gate_is_an_error_that_says_what_is_allowed(text):
         Gate.parse(text)
 
 
-def test_a_name_like_that_of_a_gate_is_suggested():
-    with pytest.raises(UsageError, match=r"'pared' is not valid \(did you mean paired\?\); "):
-        Gate.parse("pared")
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("paird", " (did you mean paired?)"), ("perturb", " (did you mean perturbed?)"), ("twin", "")],
+)
+def test_a_name_like_that_of_a_gate_is_suggested(text, hint):
+    with pytest.raises(UsageError, match=rf"'{text}' is not valid{re.escape(hint)}; "):
+        Gate.parse(text)
 
 
 @pytest.mark.parametrize(
