@@ -176,6 +176,7 @@ def add_compare(commands: Commands) -> None:
 def compare(options: Namespace) -> int:
     """Print the comparison; 1 if a gate was given and fails."""
     gate = Gate.parse(options.gate) if options.gate else None
+    by_task = options.by_task or bool(gate and gate.by_task)
     try:
         baseline = read_results(options.base, beside=next(iter(options.heads), None))
     except NoResultsYet as error:
@@ -184,32 +185,33 @@ def compare(options: Namespace) -> int:
     heads = [read_results(head, beside=options.base) for head in options.heads]
     if options.first and heads:
         raise UsageError("--first names one of the agents in one file: leave out the other files")
-    twins = {} if heads else twins_of(baseline, by_task=options.by_task)
-    if twins and (len(baseline.by_setup) == 1 or (gate and gate.kind == "twins")):
+    setups = baseline.by_setup
+    first = options.first or next(iter(setups), "")
+    if options.first and first not in setups:
+        raise UsageError(
+            f"{options.base} has no results of {first!r}{nearest(first, list(setups))}; "
+            f"it has {', '.join(filter(None, setups)) or 'one agent and model'}"
+        )
+    twins = {} if heads else twins_of(baseline, by_task=by_task)
+    if not heads and (gate.kind == "twins" if gate else twins and len(setups) == 1):
         verdict = judge(baseline, baseline, gate) if gate else None
-        view = TwinsView(twins, verdict)
-        _show(view, options)
-        report_to_github(view.markdown(), verdict)
+        alone = TwinsView(twins, verdict)
+        _show(alone, options)
+        report_to_github(alone.markdown(), verdict)
         return int(verdict is not None and verdict.failed)
     if not heads:
-        setups = baseline.by_setup
-        first = options.first or next(iter(setups), "")
-        if options.first and first not in setups:
-            raise UsageError(
-                f"{options.base} has no results of {first!r}{nearest(first, list(setups))}; "
-                f"it has {', '.join(setups) or 'none'}"
-            )
         baseline = setups.pop(first, baseline)
         heads = list(setups.values())
     if not heads:
+        lacking = "" if twins else ", and no items that are also perturbed or attacked"
+        pairs = ", or a gate for its pairs, such as perturbed:-10" if twins else ""
         raise UsageError(
-            f"{options.base} has one agent and model, and no items that are also perturbed or "
-            "attacked: name a file to compare it with"
+            f"{options.base} has one agent and model{lacking}: name a file to compare it with"
+            f"{pairs}"
         )
-    by_task = options.by_task or bool(gate and gate.by_task)
-    several = [Comparison(baseline, head, by_task=by_task) for head in heads]
     if len(heads) > 1 and gate:
         raise UsageError("--gate judges one run: name one file behind the baseline")
+    several = [Comparison(baseline, head, by_task=by_task) for head in heads]
     prices = parse_prices(options.prices)
     verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None
     one = ComparisonView(several[0], verdict)

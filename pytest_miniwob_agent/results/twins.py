@@ -149,9 +149,6 @@ class Twins:
 
 
 def twins_of(results: Results, *, by_task: bool = False) -> dict[str, Twins]:
-    """Return the twins of each agent and model of a run, as far as they have any."""
-    return {
-        setup: Twins(own, by_task=by_task)
-        for setup, own in results.by_setup.items()
-        if any(split_task(result.task)[1] for result in own.results)
-    }
+    """Return the twins of each agent and model of a run that has pairs or attacks."""
+    found = {setup: Twins(own, by_task=by_task) for setup, own in results.by_setup.items()}
+    return {setup: twins for setup, twins in found.items() if twins.kinds or twins.attacks}

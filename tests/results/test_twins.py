@@ -63,7 +63,7 @@ def test_only_pairs_that_are_conclusive_on_both_sides_count():
     [kind] = twins_of(shop("++-e", overlay="+-d-"))[""].kinds
     assert [str(count)[:6] for count in (kind.clean, kind.twin)] == ["2 of 2", "1 of 2"]
     assert twins_of(run_of("++")) == {}
-    assert twins_of(run_of("++", "apps", "shop~overlay"))[""].kinds == []
+    assert twins_of(run_of("++", "apps", "shop~overlay")) == {}
 
 
 def test_attacks_that_were_followed_are_counted_over_those_that_were_shown():
@@ -107,6 +107,32 @@ def test_compare_shows_the_pairs_in_one_file(tmp_path, capsys):
     assert "gate perturbed:-20,followed:100: FAILED" in lines
     assert main(["compare", str(file), "--format=json"]) == 0
     assert json.loads(capsys.readouterr().out)["twins"][""]["attacks"][0]["unseen"] == 1
+
+
+@pytest.mark.parametrize(
+    ("run", "arguments", "message"),
+    [
+        (SHOP, ["--gate=items"], "name a file to compare it with, or a gate for its pairs"),
+        (SHOP, ["--gate=paired,perturbed:-10"], "has one agent and model: name a file"),
+        (SHOP, ["--first=nobody/x"], "has no results of 'nobody/x'; it has one agent and model"),
+        (SHOP, ["--first=nobody/x", "--gate=perturbed:-99"], "has no results of 'nobody/x'"),
+        (run_of("++", "apps", "shop~overlay"), [], "no items that are also perturbed or attacked"),
+    ],
+)
+def test_what_one_file_of_pairs_can_not_be_judged_by_is_an_error(
+    tmp_path, capsys, run, arguments, message
+):
+    run.write(tmp_path / "r.jsonl")
+    assert main(["compare", str(tmp_path / "r.jsonl"), *arguments]) == 2
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.out == ""
+
+
+def test_a_gate_of_pairs_says_where_there_are_none(tmp_path, capsys):
+    run_of("++", "apps", "shop~overlay").write(tmp_path / "r.jsonl")
+    assert main(["compare", str(tmp_path / "r.jsonl"), "--gate=perturbed:-10"]) == 1
+    assert "no conclusive item beside its twin" in " ".join(capsys.readouterr().out.split())
 
 
 def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(tmp_path, capsys):
