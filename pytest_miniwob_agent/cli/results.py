@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices, add_pytest_args
@@ -177,6 +178,7 @@ def compare(options: Namespace) -> int:
     """Print the comparison; 1 if a gate was given and fails."""
     gate = Gate.parse(options.gate) if options.gate else None
     by_task = options.by_task or bool(gate and gate.by_task)
+    gate = gate and replace(gate, by_task=by_task)
     try:
         baseline = read_results(options.base, beside=next(iter(options.heads), None))
     except NoResultsYet as error:

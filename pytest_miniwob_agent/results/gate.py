@@ -215,7 +215,7 @@ def judge(
 
 def _judge_alone(head: Results, gate: Gate) -> Verdict:
     """Judge a run by the limits between its twins."""
-    both = Comparison(head, head)
+    both = Comparison(head, head, by_task=gate.by_task)
     reasons, notes = _within(both, gate, {})
     unclear = _inconclusive(head.results)
     return Verdict(gate, both, (*unclear, *reasons), (), (), tuple(notes))
@@ -363,7 +363,7 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
     notes: list[str] = []
     for limit in gate.limits:
         if limit.measure in OF_TWINS:
-            found, note = _between_twins(both.head, limit)
+            found, note = _between_twins(both, limit)
             reasons, notes = reasons + found, notes + note
             continue
         if not both.pairs:
@@ -383,11 +383,11 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
     return reasons, notes
 
 
-def _between_twins(head: Results, limit: Limit) -> tuple[list[Reason], list[str]]:
+def _between_twins(both: Comparison, limit: Limit) -> tuple[list[Reason], list[str]]:
     """The same for a limit for the pairs within a run."""
     found = [
         (loss, f"{setup} {figures}".strip())
-        for setup, twins in twins_of(head).items()
+        for setup, twins in twins_of(both.head, by_task=both.by_task).items()
         for loss, figures in twins.losses(limit.measure)
     ]
     if not found:

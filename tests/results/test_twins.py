@@ -135,6 +135,18 @@ def test_a_gate_of_pairs_says_where_there_are_none(tmp_path, capsys):
     assert "no conclusive item beside its twin" in " ".join(capsys.readouterr().out.split())
 
 
+def test_the_verdict_on_pairs_is_by_task_where_the_table_is(tmp_path, capsys):
+    SHOP.write(tmp_path / "r.jsonl")
+    arguments = ["compare", str(tmp_path / "r.jsonl"), "--by-task", "--gate=perturbed:-10"]
+    assert main(arguments) == 1
+    assert "overlay 29 of 36 (64–92): -19.4" in " ".join(capsys.readouterr().out.split())
+    assert main([*arguments, "--format=json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    overlay = data["twins"][""]["kinds"][1]
+    assert overlay["p"] == 1
+    assert "p = 1," in data["gate"]["reasons"][0]["text"]
+
+
 def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(tmp_path, capsys):
     file = tmp_path / "results.jsonl"
     both = [

@@ -1,6 +1,7 @@
 """`miniwob-agent compare` as text, Markdown and JSON, and a gate's verdict as lines."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -185,9 +186,11 @@ class TestSeveral:
         assert "--gate judges one run" in capsys.readouterr().err
 
 
-def test_by_task_says_so(files, capsys):
-    main(["compare", "old.jsonl", "new.jsonl", "--by-task"])
-    assert "over the tasks, whose seeds count as one" in capsys.readouterr().out.replace("\n", " ")
+def test_by_task_says_so_and_has_the_verdict_by_task_too(files, capsys):
+    main(["compare", "old.jsonl", "new.jsonl", "--by-task", "--gate", "paired"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "over the tasks, whose seeds count as one" in printed
+    assert re.search(r"gate paired:0.05:by-task: inconclusive.* interval [^)]*, by task\)", printed)
 
 
 def test_without_a_baseline_nothing_is_judged(files, capsys, monkeypatch):
