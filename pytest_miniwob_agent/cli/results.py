@@ -217,11 +217,11 @@ def compare(options: Namespace) -> int:
     prices = parse_prices(options.prices)
     verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None
     one = ComparisonView(several[0], verdict)
-    _show(one if len(heads) == 1 else SeveralView(several), options)
+    view = one if len(heads) == 1 else SeveralView(several)
+    _show(view, options)
     if twins and options.format == "text":
         print(f"\n{TwinsView(twins).text(shutil.get_terminal_size().columns)}", end="")
-    if len(heads) == 1:
-        report_to_github(one.markdown(), verdict, one.changed[0])
+    report_to_github(view.markdown(), verdict, one.changed[0] if len(heads) == 1 else ())
     return int(verdict is not None and verdict.failed)
 
 

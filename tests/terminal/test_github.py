@@ -76,11 +76,12 @@ def test_hostile_text_does_not_become_a_command(annotations):
     assert "\x1b" not in line
 
 
-def test_compare_appends_to_the_job_summary(annotations, tmp_path, capsys):
+@pytest.mark.parametrize("heads", [1, 2])
+def test_compare_appends_to_the_job_summary(annotations, tmp_path, capsys, heads):
     before().write(tmp_path / "old.jsonl")
     after().write(tmp_path / "new.jsonl")
     (tmp_path / "summary").write_text("# Before\n")
-    files = [str(tmp_path / name) for name in ("old.jsonl", "new.jsonl")]
+    files = [str(tmp_path / name) for name in ("old.jsonl", *["new.jsonl"] * heads)]
     assert main(["compare", *files, "--format", "json"]) == 0
     assert (tmp_path / "summary").read_text().startswith("# Before\n### MiniWoB++ results\n")
     json.loads(capsys.readouterr().out)
