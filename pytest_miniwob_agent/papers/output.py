@@ -66,7 +66,7 @@ def _remarks(paper: Paper) -> list[str]:
         lines.append(f"A partial run: {', '.join(paper.results.partial)}")
     if inconclusive := _inconclusive(paper):
         lines.append(f"Left out as inconclusive: {listed(inconclusive)}")
-    if paper.trials != TRIALS and paper.suite == "paper":
+    if paper.trials and paper.trials != TRIALS and paper.suite == "paper":
         lines.append(f"The run has {counted(max(paper.trials), 'trial')} at most.")
     if paper.any_reward:
         return [*lines, "Solved is any reward above 0, as in the paper's code."]

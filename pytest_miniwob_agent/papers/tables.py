@@ -103,8 +103,9 @@ class Paper:
         self.conclusive = [result for result in results.results if result.conclusive]
         families = {result.agent.partition("-")[0] for result in self.conclusive}
         self.suite = next(iter(families)) if families in ({"rci"}, {"webwise"}) else "paper"
-        self.agent = ", ".join(sorted({result.agent for result in self.conclusive}))
-        self.model = ", ".join(sorted({result.model for result in self.conclusive}))
+        named = self.conclusive or results.results
+        self.agent = ", ".join(sorted({result.agent for result in named}))
+        self.model = ", ".join(sorted({result.model for result in named}))
         settings = {row["agent"]: row["system"] for row in published("settings.csv")}
         self.setting = settings.get(self.agent.removesuffix("-as-published"))
 
@@ -400,8 +401,13 @@ def matched_chi_square(differences: Sequence[Fraction]) -> float:
     return below(-sum(differences) / math.sqrt(squares)) if squares else 1.0
 
 
-def paired_t(differences: Sequence[Fraction]) -> float:
-    """Two-sided p-value of the paired t-test (the paper's table 7); 1 where nothing changed."""
+def paired_t(differences: Sequence[Fraction]) -> float | None:
+    """Two-sided p-value of the paired t-test (the paper's table 7); 1 where nothing changed.
+
+    None for a single item, which has no variance.
+    """
+    if len(differences) < 2:
+        return None
     squares = len(differences) * sum(difference**2 for difference in differences)
     spread = 1 - sum(differences) ** 2 / squares if squares else Fraction(1)
     return incomplete_beta(float(spread), (len(differences) - 1) / 2, 0.5)

@@ -28,6 +28,7 @@ def test_the_paired_t_test_by_hand():
     assert paired_t([F(1), F(1), F(0)]) == pytest.approx(1 - 2 / sqrt(6))
     assert paired_t([F(0), F(0)]) == 1
     assert paired_t([F(1), F(1)]) == 0
+    assert paired_t([F(1)]) is None
 
 
 def test_both_equal_scipys():

@@ -299,6 +299,20 @@ class TestCommand:
         assert main(["tables", str(path)]) == 2
         assert "has no item that is solved or unsolved" in capsys.readouterr().err
 
+    def test_a_model_without_conclusive_items_has_no_tables(self, tmp_path, capsys):
+        path = tmp_path / "r.jsonl"
+        more = {"task": "click-menu-2", "seed": 1, "category": "n-screen-n-step"}
+        lost = sample(at=None, model="n", outcome=Status.WAITING, setup="reflective/n", **more)
+        Results((sample(at=3, setup="reflective/m", **more), lost)).write(path)
+        assert main(["tables", str(path)]) == 0
+        printed = capsys.readouterr().out
+        _, without = printed.split("reflective with n: 0 results\n")
+        assert without.startswith("Left out as inconclusive: n-screen-n-step/click-menu-2/1")
+        assert len(without.splitlines()) == 2
+        # A single item has no variance, and so no t-test.
+        row = "click-menu-2 0 1 1 0.5 0.16 - 0.008"
+        assert row in [" ".join(line.split()) for line in printed.splitlines()]
+
     def test_hostile_names_do_not_break_tables(self):
         evil = "a|b\n# <c>\x1b[1m\ud83d"
         text = tables_text(Paper(Results((sample(evil, evil, 1, 1, model=evil),), (evil,))))
