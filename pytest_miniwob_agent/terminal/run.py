@@ -421,9 +421,10 @@ def _money(
     outcomes: Sequence[Outcome], model: str | None, price_of: Prices, broken_off: Usage
 ) -> str:
     """Return a line about the money of the run; empty if no price is known and none was spent."""
-    models = sorted({outcome.result.model for outcome in outcomes}) or [model or ""]
-    spent = [(outcome.spent, price_of(outcome.result.model)) for outcome in outcomes]
     # Which of several models an item that broke off has asked is not known.
+    asked = [one for one in outcomes if one.spent.calls or one.replayed.calls or broken_off.calls]
+    models = sorted({outcome.result.model for outcome in asked}) or [model or ""]
+    spent = [(outcome.spent, price_of(outcome.result.model)) for outcome in outcomes]
     spent.append((broken_off, price_of(models[0]) if len(models) == 1 else None))
     avoided = [(outcome.replayed, price_of(outcome.result.model)) for outcome in outcomes]
     if unpriced := [name for name in models if price_of(name) is None]:

@@ -222,6 +222,11 @@ def test_the_money_of_each_model_is_counted_by_its_price(run):
     result.stdout.fnmatch_lines(["money: $0.042 spent*"])
     result = run('models=["m", "n"]', "--miniwob-agent=mine:Right", record="none")
     result.stdout.no_fnmatch_line("money: *")
+    # The items of a model that was not recorded make no call.
+    prices = "--miniwob-prices=m 1000 1000"
+    result = run('models=["m", "o"]', "--miniwob-agent=mine:Right", prices, record="none")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["money: $0.00 spent, $0.014 avoided"])
 
 
 def test_the_tables_are_of_each_agent_and_model(run, capsys):
