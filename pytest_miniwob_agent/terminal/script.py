@@ -289,7 +289,8 @@ class ScriptWriter(Observer):
 
 def quoted(value: object) -> str:
     """A text or a number as Python has it."""
-    return json.dumps(value, ensure_ascii=not str(value).isprintable())
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def setup_of(task: AppTask, file: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ PAGE = """<!DOCTYPE html>
 <label><input type="checkbox" id="child"> Child</label>
 <label>Meal <select id="meal"><option>Fish</option><option>Soup</option></select></label>
 <label>Card <input type="file" id="card"></label>
+<label>Note <textarea></textarea></label>
 <button onclick="add()">Add</button> <button>Add a card</button>
 <ul><li>Ann <button onclick="drop(this)">Remove</button></li>
 <li>Bob <button onclick="drop(this)">Remove</button></li></ul>
@@ -76,8 +77,9 @@ def test_solves(miniwob_episode):
 SOLVING = """
     Enter(f"Cid {seat[0]}", of("textbox", "Name")), Click(of("checkbox", "Child")),
     Choose("Soup", of("combobox", "Meal")), Upload("card.txt", of("button", "Card")),
-    Click(of("button", "Add")), Click(of("button", "Remove")), Dismiss(), Wait(0.5),
-    Press("TAB", 2), Click(of("button", "Remove", 1)), Accept()
+    Enter("Hi 😀\\n", of("textbox", "Note")), Click(of("button", "Add")),
+    Click(of("button", "Remove")), Dismiss(), Wait(0.5), Press("TAB", 2),
+    Click(of("button", "Remove", 1)), Accept()
 """
 
 SHOW = ("show", "guests/3", "--as", "playwright")
@@ -105,6 +107,8 @@ def test_guests_3(page: Page) -> None:
     page.get_by_role("checkbox", name="Child").check()
     page.get_by_role("combobox", name="Meal").select_option(label="Soup")
     page.get_by_label("Card").set_input_files("pages/card.txt")
+    page.get_by_role("textbox", name="Note").click()
+    page.keyboard.type("Hi 😀\\n")
     page.get_by_role("button", name="Add", exact=True).click()
     page.once("dialog", lambda dialog: dialog.dismiss())
     page.get_by_role("listitem").filter(has_text="Ann").get_by_role("button", name="Remove").click()
