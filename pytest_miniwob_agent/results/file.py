@@ -88,7 +88,9 @@ def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
         return None
     try:
         shard = Shard(**head["shard"] | {"deselected": tuple(head["shard"]["deselected"])})
-        if 1 <= shard.number <= shard.of <= MOST_SHARDS:
+        texts = _are_texts(head["shard"]["deselected"]) and isinstance(shard.suite, dict)
+        counts = min(shard.selected, shard.items) >= 0
+        if texts and counts and 1 <= shard.number <= shard.of <= MOST_SHARDS:
             return shard
         raise ValueError
     except (KeyError, TypeError, ValueError):
@@ -203,7 +205,7 @@ def parse_results(text: str, source: str) -> Results:
     """Read the text of a results file; `source` names it in messages."""
     lines = text.removesuffix("\n").split("\n")
     head = _object(lines[0], f"{source}:1")
-    if head.get("miniwob_results") != VERSION:
+    if head.get("miniwob_results") != VERSION or not _are_texts(head.get("partial")):
         raise UsageError(
             f"{source}:1 is not the first line of a results file of version {VERSION}; write the "
             "file again with pytest --miniwob-results=FILE"
@@ -224,6 +226,10 @@ def parse_results(text: str, source: str) -> Results:
                 "an item once; write the file again, or take it from its commit"
             )
     return Results(results, tuple(head["partial"]), source, read_shard(head, f"{source}:1"))
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def _object(line: str, where: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Shards: what the head of their results says, and the errors of a merge."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -29,12 +30,33 @@ def changed(results, **fields):
     return replace(results, shard=replace(results.shard, **fields))
 
 
-MANY = '{"number":1,"of":999999999999,"selected":0,"items":0,"deselected":[],"suite":{}}'
+SHARD = {"number": 1, "of": 2, "selected": 0, "items": 0, "deselected": [], "suite": {}}
 
 
-@pytest.mark.parametrize("shard", ["null", "[]", '{"number":2}', MANY])
+@pytest.mark.parametrize(
+    "shard",
+    [
+        None,
+        [],
+        {"number": 2},
+        *(
+            {**SHARD, **wrong}
+            for wrong in (
+                {"of": 999999999999},
+                {"number": "1"},
+                {"selected": None},
+                {"items": "2"},
+                {"deselected": "x"},
+                {"deselected": [1]},
+                {"suite": []},
+            )
+        ),
+    ],
+)
 def test_a_damaged_head_is_an_error_that_names_the_line(shard):
-    text = f'{{"items":0,"miniwob_results":2,"partial":[],"shard":{shard}}}\n'
+    head = {"items": 0, "miniwob_results": 2, "partial": [], "shard": SHARD}
+    assert parse_results(f"{json.dumps(head)}\n", "f").shard == Shard(**SHARD | {"deselected": ()})
+    text = f"{json.dumps({**head, 'shard': shard})}\n"
     with pytest.raises(UsageError, match=r"^f:1 does not describe a shard; run the shard again"):
         parse_results(text, "f")
 
