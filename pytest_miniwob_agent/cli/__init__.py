@@ -67,6 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(given[:end])
     if hasattr(options, "pytest_args"):  # argparse takes none behind an option
         options.pytest_args += given[end + 1 :]
+    elif others := given[end + 1 :]:
+        parser.error(
+            f"this command runs no pytest, and takes nothing behind --: {' '.join(others)}"
+        )
     try:
         status: int = options.run(options)
     except BrokenPipeError:  # the reader has closed the pipe, as `head` does after some lines

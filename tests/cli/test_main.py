@@ -49,7 +49,10 @@ def test_every_command_has_help_that_fits_a_terminal(capsys, monkeypatch, comman
     assert not re.search(r"\w-\n", text)  # options are not broken at a hyphen
 
 
-@pytest.mark.parametrize("arguments", [[], ["no-such-command"], ["batch"], ["tables"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["no-such-command"], ["batch"], ["tables"], ["tasks", "webwise", "--", "-k", "pie"]],
+)
 def test_wrong_usage_exits_with_2(capsys, arguments):
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
