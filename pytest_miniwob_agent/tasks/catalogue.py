@@ -111,7 +111,7 @@ INDEX = "index.html"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 """Names of tasks and categories, which go into ids, globs and paths of cassettes."""
 
-_SCRIPT = re.compile(r"""<script[^>]+src\s*=\s*["']?/?([\w./-]+)""", re.IGNORECASE)
+_SCRIPT = re.compile(r"""<script[^>]+src\s*=\s*["']?([\w./-]+)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,10 @@ class TaskPage:
         if self.root is None:
             return "the pages of the miniwob package declare nothing for it"
         texts = [self.file.read_text("utf-8", "replace")]
-        files = [self.root / path for path in _SCRIPT.findall(texts[0])]
+        files = [
+            self.root / path.lstrip("/") if path.startswith("/") else self.file.parent / path
+            for path in _SCRIPT.findall(texts[0])
+        ]
         texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
         if any(re.search(rf"\bperturb\b.*\b{kind.name}\b", text, re.DOTALL) for text in texts):
             return ""

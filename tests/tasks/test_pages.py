@@ -101,6 +101,22 @@ def test_a_name_that_no_id_or_selector_can_have_is_an_error(folder, file, messag
     assert file in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("src", "file"),
+    [
+        ("more.js", "shop/more.js"),
+        ("../more.js", "more.js"),
+        ("/more.js", "more.js"),
+        ("/shop/more.js", "shop/more.js"),
+    ],
+)
+def test_a_perturbation_may_be_declared_in_a_script_that_a_page_names(folder, src, file):
+    pages = folder("shop/pay.html", "shop/more.js", "more.js")
+    (pages / "shop" / "pay.html").write_text(f'<script src="{src}"></script>')
+    (pages / file).write_text('task.perturb = { language: { Pay: "Zahlen" } };')
+    assert select_tasks(["pay~lang*"], Catalogue([pages])) == [("shop", "pay~language")]
+
+
 def test_a_folder_without_pages_is_an_error_that_says_how_to_write_one(folder, tmp_path):
     with pytest.raises(UsageError, match=r"has no pages: .*miniwob-agent new-task NAME --pages"):
         Catalogue([folder("style.css")])
