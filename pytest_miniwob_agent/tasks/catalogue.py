@@ -221,7 +221,7 @@ class Catalogue:
         if (known := self.pages.get(page.task)) is not None:
             if page.app is not None and known.app is page.app:
                 return
-            whose = "" if known.root is not None else " of the miniwob package"
+            whose = "" if known.root or known.app else " of the miniwob package"
             raise UsageError(
                 f"{shown} and {display_path(known.file)}{whose} are both called {page.task!r}, and "
                 "would share their cassettes: rename one of them"

@@ -492,6 +492,10 @@ def test_tests_of_several_files_may_share_a_task_but_no_name(app):
     app.makepyfile(test_two=textwrap.dedent(test).replace("TASK", f"X = {task}"))
     result = app.runpytest("--collect-only", "test_one.py", "test_two.py")
     result.stdout.fnmatch_lines(["*test_two.py is called 'x', as test_one.py of another test is*"])
+    twice = shared.replace("miniwob(X", f"miniwob(X, {task}")
+    app.makepyfile(test_two=twice)
+    result = app.runpytest("--collect-only", "test_two.py")
+    result.stdout.fnmatch_lines(["*test_two.py and test_two.py are both called 'x', and would *"])
 
 
 TRIALS = """
