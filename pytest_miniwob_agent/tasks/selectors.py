@@ -81,6 +81,10 @@ def select_tasks(
                 for category, task in matches
                 for name in catalogue.perturb(task, kind)
             ]
+        if not matches:
+            raise UsageError(
+                f"{whole!r} matches nothing: no perturbation {kind!r} fits {selector!r}"
+            )
         picked.update(dict.fromkeys(matches))
     return list(picked)
 

@@ -103,6 +103,7 @@ def test_the_suites_of_rci_and_webwise_are_the_tasks_of_their_published_figures(
         ("rci-*", "suites paper, rci, webwise, all"),
         ("reflextion", "did you mean reflection"),
         ("reflection/pop", "did you mean reflection/popup"),
+        ("click-test~mov*", "'click-test~mov*' matches nothing: no perturbation 'mov*' fits "),
     ],
 )
 def test_a_selector_without_a_match_is_an_error_with_the_nearest_names(selector, hint):
