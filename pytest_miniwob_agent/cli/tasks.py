@@ -14,7 +14,7 @@ import threading
 from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ from pytest_miniwob_agent.tasks.catalogue import (
     TaskPage,
     pages_in,
     task_fact,
+    task_facts,
 )
 from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
 
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 
 
-COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified", "remark")
+COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified")
 
 
 def add_tasks(commands: Commands) -> None:
@@ -81,10 +82,10 @@ def list_tasks(options: Namespace) -> int:
     if options.format == "markdown":
         print_markdown(tasks)
         return 0
-    rows = [COLUMNS[:-1]]
+    rows = [COLUMNS]
     for task in tasks:
         shown = task | {"task": task["name"], "actions": ", ".join(task["actions"])}
-        rows.append(tuple(shown[column.lower()] for column in COLUMNS[:-1]))
+        rows.append(tuple(shown[column.lower()] for column in COLUMNS))
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10**6
     print("\n".join(fitting_table(rows, width, numbers=False)))
     return 0
@@ -106,10 +107,6 @@ def print_markdown(tasks: Sequence[dict[str, Any]]) -> None:
 
 def facts_of(task: str, category: str) -> dict[str, Any]:
     """The facts about a task; `rci` and `webwise` are its groups in these papers."""
-    found = _differences().get(task)
-    certified = "yes" if found else "not tried"
-    for difference in filter(None, found or ()):
-        certified = f"no: {difference.splitlines()[0]}"
     return {
         "name": task,
         "category": category,
@@ -117,18 +114,9 @@ def facts_of(task: str, category: str) -> dict[str, Any]:
         "rci": task_fact(task, "rci"),
         "webwise": task_fact(task, "webwise"),
         "actions": task_fact(task, "actions").split(),
-        "certified": certified,
+        "certified": "yes" if task in task_facts() else "not tried",
         "remark": task_fact(task, "remark"),
     }
-
-
-@cache
-def _differences() -> dict[str, list[str]]:
-    """What differs in each case of a task, by the output of `miniwob-agent certify --output`."""
-    found: dict[str, list[str]] = {}
-    for case, verdict in json.loads((DATA / "certified.json").read_text("utf-8")).items():
-        found.setdefault(Case.from_id(case).task, []).append(verdict["difference"])
-    return found
 
 
 PAGES = "tests/pages"

@@ -44,7 +44,7 @@ OTHER = "other"
 """The category of every other task of the installed `miniwob` package."""
 
 DATA = Path(__file__).with_name("data")
-"""The table of facts about tasks, the verdicts of `certify`, and a first page of your own."""
+"""The table of facts about tasks, and a first page of your own."""
 
 
 def page_path(task: str) -> Path:
