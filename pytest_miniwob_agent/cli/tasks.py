@@ -320,13 +320,12 @@ def add_certify(commands: Commands) -> None:
         "or a test in it, its items on apps are started several times each and compared.",
     )
     add_selectors(parser)
-    parser.add_argument("--seeds", default="1000-1001", help="such as 1000-1024,7 (%(default)s)")
+    parser.add_argument("--seeds", help="such as 1000-1024,7 (1000-1001)")
     parser.add_argument(
         "--screen",
         choices=SCREENS,
-        default="compact",
         help="the screens to compare; full also tries actions at points and by the page's clock "
-        "(%(default)s)",
+        "(compact)",
     )
     parser.add_argument(
         "--pixels",
@@ -357,10 +356,11 @@ def certify_pages(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.process import Browser
 
     if any(".py" in selector for selector in options.selectors):
-        return _certify_apps(options.selectors)
+        return _certify_apps(options)
     catalogue = catalogue_of(options)
     selectors = selectors_of(options, catalogue)
-    cases = select_cases(selectors, parse_seeds(options.seeds), catalogue=catalogue)
+    seeds = parse_seeds("1000-1001" if options.seeds is None else options.seeds)
+    cases = select_cases(selectors, seeds, catalogue=catalogue)
     first, *more = options.browser or [None]
     others = {path: partial(Browser, path) for path in more if path != first}
     if options.headed:
@@ -372,7 +372,7 @@ def certify_pages(options: Namespace) -> int:
         partial(Browser, first),
         others,
         show_progress,
-        screen=options.screen,
+        screen=options.screen or "compact",
         pixels=options.pixels,
         start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=ELSEWHERE)),
     )
@@ -401,11 +401,21 @@ def certify_pages(options: Namespace) -> int:
     return 1 if failed else 0
 
 
-def _certify_apps(tests: list[str]) -> int:
+def _certify_apps(options: Namespace) -> int:
     """Print a verdict for each item of tests that is on an app; 1 if something is wrong."""
     from pytest_miniwob_agent.plugin.inner import certify_apps
 
-    found = certify_apps(tests)
+    of_pages = ("pages", "seeds", "screen", "pixels", "headed", "output")
+    given = [f"--{name}" for name in of_pages if getattr(options, name)]
+    browsers = [f"--miniwob-browser={path}" for path in options.browser or ()]
+    if len(browsers) > 1:
+        given.append("a second --browser")
+    if given:
+        raise UsageError(
+            f"{', '.join(given)}: for pages alone. An app's test names its seeds, and its items "
+            "are compared by what they show at several starts, in one browser"
+        )
+    found = certify_apps([*options.selectors, *browsers])
     for item, difference in found.items():
         print(f"{'DIFFERS' if difference else 'same':<8}{item}")
         if difference:

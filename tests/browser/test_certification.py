@@ -193,6 +193,16 @@ def test_certify_sees_what_a_slow_model_sees(tmp_path, capsys):
     assert "ready" in shown
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["--pages=p", "--seeds=1", "--screen=compact", "--pixels", "--headed", "--output=v.json"],
+)
+def test_options_of_pages_are_refused_for_apps(capsys, option):
+    assert main(["certify", "test_x.py", "--browser=a", "--browser=b", option]) == 2
+    message = f"{option.partition('=')[0]}, a second --browser: for pages alone. An app's test "
+    assert message in capsys.readouterr().err
+
+
 def test_the_command_suggests_a_name_for_a_misspelt_task(capsys):
     assert main(["certify", "clik-pie"]) == 2
     assert "did you mean click-pie" in capsys.readouterr().err

@@ -403,6 +403,13 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app):
     assert not app.path.joinpath("cassettes").exists()
 
 
+def test_certify_takes_the_browser_that_is_named(app):
+    words = ["certify", str(next(app.path.glob("test_*.py"))), "--browser=/none"]
+    main = f"from pytest_miniwob_agent.cli import main; raise SystemExit(main({words}))"
+    result = app.run(sys.executable, "-c", main)
+    result.stdout.fnmatch_lines(["*/none*"])
+
+
 def test_an_item_without_traffic_names_the_command_that_records_it(app):
     result = app.runpytest("-k", "add-note")
     result.assert_outcomes(errors=1)
