@@ -384,7 +384,7 @@ def certify_pages(options: Namespace) -> int:
             result = "LACKS" if lacks else "DIFFERS" if verdict.observations else "ERROR"
         print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
         if verdict.difference:
-            print("  " + verdict.difference.replace("\n", "\n  "))
+            print("  " + sanitize_lines(verdict.difference).replace("\n", "\n  "))
         for remark in verdict.remarks:
             print(f"  page: {sanitize_line(remark)}")
     if options.output:
@@ -393,7 +393,7 @@ def certify_pages(options: Namespace) -> int:
             for one in verdicts
         }
         text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
-        options.output.write_text(text + "\n", encoding="utf-8")
+        write_atomically(options.output, text + "\n")
     failed = [verdict for verdict in verdicts if verdict.difference]
     if any(one.case.task in catalogue.own_tasks for one in failed if one.observations):
         print("docs/your-own-pages.md has the usual causes, and what to do about each")

@@ -187,10 +187,26 @@ def test_certify_sees_what_a_slow_model_sees(tmp_path, capsys):
           window.task = { goal: "Start.", reward: () => 0 };
         </script>
     """)
-    assert main(["certify", "drifts", "--pages", str(tmp_path), "--seeds=1"]) == 1
+    output = tmp_path / "new" / "verdicts.json"
+    arguments = ["--pages", str(tmp_path), "--seeds=1", "--output", str(output)]
+    assert main(["certify", "drifts", *arguments]) == 1
     shown = capsys.readouterr().out
     assert "+++ pauses between the actions" in shown
     assert "ready" in shown
+    (verdict,) = json.loads(output.read_text()).values()
+    assert verdict["difference"].startswith("after ")
+
+
+@pytest.mark.integration
+def test_foreign_text_in_a_difference_is_harmless(tmp_path, capsys):
+    (tmp_path / "random.html").write_text(r"""<!DOCTYPE html><script>
+      const drawn = URL.createObjectURL(new Blob());
+      window.task = { goal: () => `\u001b[31m${drawn}`, reward: () => 0 };
+    </script>""")
+    assert main(["certify", "random", "--pages", str(tmp_path), "--seeds=1"]) == 1
+    shown = capsys.readouterr().out
+    assert "+goal: " in shown
+    assert "\x1b" not in shown
 
 
 @pytest.mark.parametrize(
