@@ -3,10 +3,8 @@
     python benchmarks/growth.py [--rounds N]
 
 Items and workers: pytest replays the shipped suite, or its first items, from start to end, with the
-collection and the start of every Chromium. `busy` says how many cores the whole machine had busy in
-that time, so that one can see where they are full; Linux only, and of use only where nothing else
-runs. Actions: trials of ever more clicks on one page. All alternate for some rounds; figures are
-medians.
+collection and the start of every Chromium. Actions: trials of ever more clicks on one page. All
+alternate for some rounds; figures are medians.
 """
 
 from __future__ import annotations
@@ -54,19 +52,11 @@ def pytest(*args: str) -> str:
     return result.stdout
 
 
-def busy() -> float:
-    """Seconds that the machine's cores have worked since it was started, all together."""
-    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
-    user, nice, system, _idle, _waiting, *interrupts = (int(field) for field in fields[:7])
-    return (user + nice + system + sum(interrupts)) / os.sysconf("SC_CLK_TCK")
-
-
-def replay(ids: list[str], workers: int) -> tuple[float, float]:
-    """Seconds from start to end, and how many cores were busy."""
-    begin, worked = time.perf_counter(), busy()
+def replay(ids: list[str], workers: int) -> float:
+    """Seconds from start to end."""
+    begin = time.perf_counter()
     pytest("-n", str(workers), *ids)
-    took = time.perf_counter() - begin
-    return took, (busy() - worked) / took
+    return time.perf_counter() - begin
 
 
 def trial(browser: Browser, actions: int) -> float:
@@ -101,11 +91,10 @@ def main() -> None:
     finally:
         browser.close()
     print(f"{os.cpu_count()} cores; {options.rounds} rounds{'':20}")
-    print("  items  workers  seconds  ms an item  busy")
-    for (count, workers), each in replays.items():
-        took = statistics.median(seconds for seconds, _ in each)
-        cores = statistics.median(cores for _, cores in each)
-        print(f"{count:7}{workers:9}{took:9.1f}{1000 * took / count:12.0f}{cores:6.1f}")
+    print("  items  workers  seconds  ms an item")
+    for (count, workers), times in replays.items():
+        took = statistics.median(times)
+        print(f"{count:7}{workers:9}{took:9.1f}{1000 * took / count:12.0f}")
     print("  actions  ms a trial  ms an action")
     for count, times in trials.items():
         took = statistics.median(times)

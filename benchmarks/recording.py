@@ -5,10 +5,9 @@
 A server on loopback answers each call as the shipped cassettes have it, after 2 seconds. For each
 number of workers pytest records the suite of the reflective agent's paper anew, into a temporary
 folder. Once every worker has finished an item, finished items and calls are counted for a while;
-then the run is ended as by Ctrl-C. `ideal` is the number of calls if workers did nothing but wait
-for answers. Processor time and memory (PSS: what processes share is divided among them; RSS: it
-counts for each) are those of the workers and their browsers. A last row replays the same items with
-two workers. Linux only: reads /proc.
+then the run is ended as by Ctrl-C. Processors in use and memory (PSS: what processes share is
+divided among them) are those of the workers and their browsers. A last row replays the same items
+with two workers. Linux only: reads /proc.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -37,7 +35,6 @@ from pytest_miniwob_agent.core.data import canonical_json
 
 ROOT = Path(__file__).parent.parent
 TICKS = os.sysconf("SC_CLK_TCK")
-KINDS = ("Python", "chromedriver", "Chromium")
 FINISHED = re.compile(r"^\[(gw\d+)\] \[ *\d+%\] ")
 """A line of a verbose run of pytest-xdist: an item is finished."""
 
@@ -105,16 +102,6 @@ def recorded_answers() -> dict[str, Any]:
             answers = [answer.replace(other, kept) for answer in answers]
 
 
-@dataclass
-class Sample:
-    """Processes of a run at a time: processor seconds, and MB by kind."""
-
-    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    pss: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    rss: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    processes: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-
-
 def descendants(root: int) -> Iterator[tuple[int, list[str]]]:
     """The processes below one, each with the fields of its `stat` behind its name."""
     stats: dict[int, list[str]] = {}
@@ -134,47 +121,19 @@ def descendants(root: int) -> Iterator[tuple[int, list[str]]]:
         yield pid, stats[pid]
 
 
-def kind_of(pid: int) -> str:
-    name = os.readlink(f"/proc/{pid}/exe").rpartition("/")[2]
-    if name.startswith("python"):
-        return "Python"
-    return "chromedriver" if "driver" in name else "Chromium"
-
-
-def sample(root: int) -> Sample:
-    """Everything that runs below the controller of a run."""
-    found = Sample()
+def use(root: int) -> tuple[float, float]:
+    """The processor seconds and MB of everything that runs below the controller of a run."""
+    seconds = memory = 0.0
     for pid, fields in descendants(root):
         try:
-            kind = kind_of(pid)
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            shared = re.search(r"^Pss: +(\d+) kB", rollup, re.M)
         except OSError:  # it has just ended
             continue
-        sizes = dict(re.findall(r"^(Rss|Pss): +(\d+) kB", rollup, re.M))
-        found.seconds[kind] += (int(fields[11]) + int(fields[12])) / TICKS
-        found.rss[kind] += int(sizes["Rss"]) / 1000
-        found.pss[kind] += int(sizes["Pss"]) / 1000
-        found.processes[kind] += 1
-    return found
-
-
-def busy() -> float:
-    """Processor seconds that the whole machine has worked."""
-    fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
-    return (sum(map(int, fields)) - int(fields[3]) - int(fields[4])) / TICKS
-
-
-@dataclass
-class Figures:
-    """What was counted in a time."""
-
-    workers: int
-    seconds: float
-    items: int
-    calls: int
-    processor: dict[str, float]
-    machine: float
-    samples: list[Sample]
+        if shared:  # of an ended process it is empty
+            seconds += (int(fields[11]) + int(fields[12])) / TICKS
+            memory += int(shared[1]) / 1000
+    return seconds, memory
 
 
 class Run:
@@ -225,53 +184,27 @@ class Run:
             raise
 
 
-def measure(workers: int, arguments: list[str], server: Server, seconds: float) -> Figures:
+def measure(name: str, workers: int, arguments: list[str], server: Server, seconds: float) -> None:
+    """Print the figures of a run."""
     run = Run(workers, arguments)
     try:
         while len(run.seen) < workers:
             run.check()
             time.sleep(0.05)
-        root = run.process.pid
-        first, machine = sample(root), busy()
         begin, items, calls = time.monotonic(), run.finished, server.calls
-        samples = [first]
+        used = [use(run.process.pid)]
         while (elapsed := time.monotonic() - begin) < seconds:
             run.check()
             time.sleep(min(seconds / 5, seconds - elapsed))
-            samples.append(sample(root))
+            used.append(use(run.process.pid))
         elapsed = time.monotonic() - begin
-        return Figures(
-            workers,
-            elapsed,
-            run.finished - items,
-            server.calls - calls,
-            {kind: samples[-1].seconds[kind] - first.seconds[kind] for kind in KINDS},
-            busy() - machine,
-            samples,
-        )
+        items, calls = run.finished - items, server.calls - calls
     finally:
         run.end()
-
-
-def median_of(samples: list[Sample], name: str, kind: str) -> float:
-    return float(statistics.median(getattr(sample, name)[kind] for sample in samples))
-
-
-def show(name: str, figures: Figures, latency: float) -> None:
-    minutes = figures.seconds / 60
-    ideal = f"{figures.workers * 60 / latency:.0f}" if latency else "-"
-    processor = sum(figures.processor.values())
-    shares = [f"{figures.processor[kind] / (figures.items or 1):.2f}" for kind in KINDS]
-    memory = [
-        f"{median_of(figures.samples, size, kind) / figures.workers:4.0f}"
-        for kind in KINDS
-        for size in ("pss", "rss")
-    ]
     print(
-        f"{name:>9} {figures.items / minutes:11.1f} {figures.calls / minutes:11.1f} "
-        f"{ideal:>7}   {' / '.join(shares):>18} "
-        f"{processor / figures.seconds:6.2f} {figures.machine / figures.seconds:8.2f}   "
-        + " / ".join(f"{pss} {rss}" for pss, rss in zip(memory[::2], memory[1::2], strict=True)),
+        f"{name:>9} {60 * items / elapsed:11.1f} {60 * calls / elapsed:11.1f} "
+        f"{(used[-1][0] - used[0][0]) / elapsed:10.2f} "
+        f"{statistics.median(memory for _, memory in used):8,.0f}",
         flush=True,
     )
 
@@ -286,10 +219,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     server = Server(recorded_answers(), options.latency)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(f"of {', '.join(KINDS)}: processor seconds an item; MB a worker, PSS and RSS")
-    print(
-        f"{'workers':>9} items a min calls a min   ideal   {'s an item':>18}  cores  machine   MB"
-    )
+    print("  workers items a min calls a min processors MB (PSS)")
     for workers in options.workers:
         with tempfile.TemporaryDirectory() as folder:
             arguments = [
@@ -297,10 +227,8 @@ def main() -> None:
                 f"--miniwob-cassettes={folder}",
                 f"--miniwob-base-url=http://127.0.0.1:{server.server_port}/v1",
             ]
-            show(
-                str(workers), measure(workers, arguments, server, options.seconds), options.latency
-            )
-    show("2, replay", measure(2, [], server, options.seconds), 0)
+            measure(str(workers), workers, arguments, server, options.seconds)
+    measure("2, replay", 2, [], server, options.seconds)
     print(f"{server.unknown} of {server.calls} calls are not in the shipped cassettes")
 
 
