@@ -102,7 +102,8 @@ def first_items(items: Sequence[str], most: int | None, hint: str = "") -> list[
     return [*items[:most], others]
 
 
-Rows = Sequence[Sequence[str]]
+Cells = Sequence[Sequence[str]]
+"""The texts of a table, row by row."""
 
 
 def wrap(text: str, width: int, indent: int = 0) -> list[str]:
@@ -121,7 +122,7 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
     return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]
 
 
-def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
+def text_table(rows: Cells, width: int, numbers: bool = True) -> list[str]:
     """Lay out rows as columns with two spaces between; the first row is the heading.
 
     The first column is aligned left, the others right if they hold `numbers`. If the table is wider
@@ -144,7 +145,7 @@ def text_table(rows: Rows, width: int, numbers: bool = True) -> list[str]:
     return lines
 
 
-def stacked_table(rows: Rows, width: int) -> list[str]:
+def stacked_table(rows: Cells, width: int) -> list[str]:
     """Lay out rows as `text_table` does, wide ones as several tables one below the other."""
     columns = len(rows[0])
     while max(map(len, lines := text_table([row[:columns] for row in rows], width))) > width:
@@ -155,7 +156,7 @@ def stacked_table(rows: Rows, width: int) -> list[str]:
     return [*lines, "", *stacked_table(rest, width)] if columns < len(rows[0]) else lines
 
 
-def fitting_table(rows: Rows, width: int, least: int = 1, numbers: bool = True) -> list[str]:
+def fitting_table(rows: Cells, width: int, least: int = 1, numbers: bool = True) -> list[str]:
     """Lay out rows as `text_table` does, with nothing cut short.
 
     If the table is wider than `width` columns, columns are left out from the right, except for the

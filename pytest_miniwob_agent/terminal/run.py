@@ -188,19 +188,19 @@ def _duration(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
-Prices = Callable[[str], Price | None]
+PriceOf = Callable[[str], Price | None]
 """Returns the price of a model, if it is known."""
 
 NAMED = 3  # items that are named of a group; all with -v
 SHOWN = 10  # groups whose drift is shown in full; all with -v
-TRIALS = (1, 3, 5)  # the columns of the table, as in the paper
+COLUMNS = (1, 3, 5)  # of the table, by the number of trials, as in the paper
 
 
 def show_drift(
     terminal: pytest.TerminalReporter,
     outcomes: Iterable[Outcome],
     *,
-    price_of: Prices,
+    price_of: PriceOf,
     command: str,
 ) -> None:
     """Show drift once per cause: the items, an example, and what recording again takes.
@@ -238,7 +238,7 @@ def show_drift(
     terminal.line(command)
 
 
-def _effort(drifted: Sequence[Outcome], price_of: Prices) -> str:
+def _effort(drifted: Sequence[Outcome], price_of: PriceOf) -> str:
     """Return what recording again takes, by what is left in the old cassettes."""
     lacking = [
         outcome
@@ -323,7 +323,7 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
         if len(runs) > 1:
             terminal.line(sanitize_line(f"{agent} with {model}"), bold=True)
         most = max(map(_trials_of, of_run))
-        columns = [trials for trials in TRIALS if trials <= most]
+        columns = [trials for trials in COLUMNS if trials <= most]
         head = ("category", "solved", *(f"T={t}" for t in columns), "calls", "steps", "tokens")
         rows = [head, *(_row(name, group, columns) for name, group in groups.items())]
         width = terminal.config.get_terminal_writer().fullwidth
@@ -364,7 +364,7 @@ def show_ledger(
     outcomes: Sequence[Outcome],
     *,
     model: str | None,
-    price_of: Prices,
+    price_of: PriceOf,
     waiting: int | None,
     pending: Path,
     kept: Usage | None = None,
@@ -418,7 +418,7 @@ def show_ledger(
 
 
 def _money(
-    outcomes: Sequence[Outcome], model: str | None, price_of: Prices, broken_off: Usage
+    outcomes: Sequence[Outcome], model: str | None, price_of: PriceOf, broken_off: Usage
 ) -> str:
     """Return a line about the money of the run; empty if no price is known and none was spent."""
     # Which of several models an item that broke off has asked is not known.
