@@ -185,10 +185,6 @@ class DevTools(Client):
         super().__init__(socket)
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
-        self.dragged: dict[str, Any] | None = None
-        """What the browser is about to drag, where drags are intercepted."""
-        self.chooser: int | None = None
-        """The field for files whose dialog was to open, by the number of its node."""
         self._parsed: list[dict[str, Any]] = []
         self.excused: Callable[[], Any] = lambda: False
         """True while the browser can't answer, as it waits for a program."""
@@ -217,9 +213,7 @@ class DevTools(Client):
         """
         self._own = {
             "Debugger.scriptParsed": self._parsed.append,
-            "Input.dragIntercepted": self._begin_drag,
             "Inspector.targetCrashed": self._crash,
-            "Page.fileChooserOpened": self._open_chooser,
             "Page.frameNavigated": self._commit,
             "Page.frameStoppedLoading": self._finish,
             "Page.javascriptDialogClosed": self._close_dialog,
@@ -357,12 +351,6 @@ class DevTools(Client):
         leaves = self.dialog is not None and self.dialog["type"] == "beforeunload"
         self.dialog = None
         self.begin(CLOSE, {"accept": leaves})
-
-    def _begin_drag(self, event: Message) -> None:
-        self.dragged = event["data"]
-
-    def _open_chooser(self, event: Message) -> None:
-        self.chooser = event.get("backendNodeId")
 
     def answer(self, accept: bool, text: str | None = None) -> Any:
         """Answer the dialog that is open, and wait for what was under way when it opened.

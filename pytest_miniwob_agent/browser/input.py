@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from itertools import pairwise
 from typing import Any
 
@@ -71,7 +70,7 @@ class Gesture:
     Scripts of the page have no part in it, as they would in the driver's own input.
 
     Attributes:
-        steps: lists of commands that are sent at once.
+        steps: lists of commands that are sent at once (`Step`).
         points: the points that the mouse goes to.
     """
 
@@ -82,11 +81,9 @@ class Gesture:
         self._at = (0, 0)
         self._pressed = False
 
-    def go_on(self) -> Gesture:
-        """Return the next part of this gesture, in which the mouse is where it is now."""
-        following = copy(self)
-        following.steps, following.points = [], []
-        return following
+    def let_time_pass(self) -> None:
+        """Let a frame of the page's clock pass before what follows."""
+        self.steps.append([])
 
     def hold(self, key: str) -> None:
         """Press a key, by its name, and keep it down."""
@@ -128,11 +125,9 @@ class Gesture:
         self.steps.append([("Input.dispatchKeyEvent", params)])  # each is awaited
 
     def move(self, point: Sequence[int]) -> None:
-        """Move the mouse to a point, and wait: Chromium may merge moves that arrive together."""
+        """Move the mouse to a point."""
         self._at = (point[0], point[1])
         self.points.append(self._at)
-        if self.steps and self.steps[-1][-1][1]["type"] == "mouseMoved":
-            self.steps.append([])
         self._mouse("mouseMoved")
 
     def press(self, count: int = 1) -> None:
@@ -160,10 +155,13 @@ class Gesture:
         state: dict[str, Any] = {"buttons": int(self._pressed), "modifiers": self._modifiers}
         if self._pressed:
             state |= {"button": "left", "force": 0.5}  # the pressure of devices that measure none
-        if not self.steps:
-            self.steps.append([])
         params = {"type": event, "x": x, "y": y, **state, **more}
-        self.steps[-1].append(("Input.dispatchMouseEvent", params))
+        last = self.steps[-1] if self.steps else []
+        # Chromium may merge moves that arrive together.
+        if not last or last[-1][1]["type"] == event == "mouseMoved":
+            last = []
+            self.steps.append(last)
+        last.append(("Input.dispatchMouseEvent", params))
 
 
 class _Impossible(Exception):
@@ -180,11 +178,11 @@ class NativeInput:
         action: the action to carry out.
         browser: the browser of the page.
         points: the points to click of the elements on the page, by id; None where unknown.
-        slow: True to make every move of a drag a part, so that time can pass between them.
+        slow: True to let time pass between the moves of a drag.
         files: the paths of files that can be uploaded.
 
     Attributes:
-        parts: what to perform, one after the other; `gesture` is the last of them.
+        gesture: what to perform.
         error: the reason why the action is impossible, or None.
     """
 
@@ -198,7 +196,6 @@ class NativeInput:
     ) -> None:
         self.action = action
         self.gesture = Gesture(browser.held)
-        self.parts = [self.gesture]
         self.error: str | None = None
         self._browser = browser
         self._points = points
@@ -219,7 +216,7 @@ class NativeInput:
             return []
         if isinstance(self.action, actions.DragFrom):
             return [(int(x), int(y)) for x, y in self.action.points]
-        points = [point for part in self.parts for point in part.points]
+        points = self.gesture.points
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
     def _add(self) -> None:
@@ -362,8 +359,7 @@ class NativeInput:
 
     def _let_time_pass(self) -> None:
         if self._slow:
-            self.gesture = self.gesture.go_on()
-            self.parts.append(self.gesture)
+            self.gesture.let_time_pass()
 
     def _inside(self, point: actions.Point) -> list[int]:
         """The whole pixel of a point of the page."""

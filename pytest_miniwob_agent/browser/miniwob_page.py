@@ -192,13 +192,10 @@ class MiniwobPage:
         planned, self._next = self._aim(action), None
         if planned.error is None:
             self._browser.show_pointer(planned.pointed[:1], linger=True)
-            for number, part in enumerate(planned.parts):
-                if number:
-                    self._browser.call("miniwobAgent.ask", "frame")
-                if not isinstance(action, Upload):
-                    self._browser.perform(part.steps)
-                elif not self._upload(action.path, part.steps):
-                    planned.error = "a click there asks for no file"
+            if not isinstance(action, Upload):
+                self._browser.perform(planned.gesture.steps)
+            elif not self._upload(action.path, planned.gesture.steps):
+                planned.error = "a click there asks for no file"
             for more in planned.further():
                 self._browser.perform(more.steps)
         if isinstance(action, Wait | Follow):

@@ -19,7 +19,7 @@ from selenium.common.exceptions import WebDriverException
 from urllib3.exceptions import HTTPError
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import Command, DevTools
+from pytest_miniwob_agent.browser.devtools import Command, DevTools, DialogOpened
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import WORLD, page_scripts
 from pytest_miniwob_agent.browser.server import (
@@ -122,7 +122,7 @@ UPLOAD = "function (...file) { return miniwobAgent.upload(this, ...file); }"
 """Puts a file into the field for files that it is called on."""
 
 Step = list[Command]
-"""A part of native input: commands that are sent at once."""
+"""A part of native input: commands that are sent at once; none lets a frame of the page pass."""
 
 LONGEST_DRAG = 1.0
 """Real seconds to wait for a drag that the page has heard of."""
@@ -138,10 +138,9 @@ class Dragging:
 
     def __init__(self, devtools: DevTools) -> None:
         self._devtools = devtools
-        self._data: dict[str, Any] | None = None
-        """What is dragged, once the browser drags it."""
+        self._begun: list[dict[str, Any]] = []  # what is dragged, once the browser drags it
         self._asked = False  # True once the browser was to drag something
-        devtools.dragged = None
+        devtools.on("Input.dragIntercepted", lambda event: self._begun.append(event["data"]))
         devtools.call("Input.setInterceptDrags", enabled=True)
 
     def send(self, step: Step) -> bool:
@@ -149,7 +148,7 @@ class Dragging:
         released: bool = False
         for method, params in step:
             released = params["type"] == "mouseReleased"
-            if self._data is not None:
+            if self._begun:
                 self._drag("drop" if released else "dragOver", params)
             else:
                 if released:
@@ -164,20 +163,23 @@ class Dragging:
     def _begin(self, params: dict[str, Any]) -> None:
         """Go on as the browser's own drag, if the page has heard of one."""
         self._asked = bool(self._devtools.evaluate("miniwobAgent.ask", "dragged"))
-        if not self._asked:
-            return
         end = time.monotonic() + LONGEST_DRAG
-        while self._devtools.dragged is None and time.monotonic() < end:
+        while self._asked and not self._begun and time.monotonic() < end:
             self._devtools.call("Input.setInterceptDrags", enabled=True)
-        self._data = self._devtools.dragged
-        if self._data is not None:
+        if self._begun:
             self._drag("dragEnter", params)
             self._drag("dragOver", params)
+
+    def cancel(self) -> None:
+        """Let go of what the browser drags, or pages would get no more events of the mouse."""
+        data = {"items": [], "dragOperationsMask": 0}
+        event = {"type": "dragCancel", "x": 0, "y": 0, "data": data}
+        self._devtools.begin("Input.dispatchDragEvent", event)
 
     def _drag(self, event: str, params: dict[str, Any]) -> None:
         """Send an event of the drag, where the mouse is."""
         where = {name: params[name] for name in ("x", "y", "modifiers")}
-        self._devtools.call("Input.dispatchDragEvent", type=event, data=self._data, **where)
+        self._devtools.call("Input.dispatchDragEvent", type=event, data=self._begun[0], **where)
 
 
 class Browser:
@@ -215,7 +217,6 @@ class Browser:
         self.timeout = timeout
         self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
-        self._dragging: Dragging | None = None
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
         self.has_fonts = False
@@ -318,29 +319,38 @@ class Browser:
         self._used = True
         if self._headed:
             self.ignore_input(False)
-        for step in steps:
-            if self._dragging or is_drag(step):
-                self._dragging = self._dragging or Dragging(self.devtools)
-                if self._dragging.send(step):
-                    self._dragging = None
-            else:
-                self.devtools.send(*step)
+        dragging: Dragging | None = None
+        try:
+            for step in steps:
+                if not step:
+                    self.call("miniwobAgent.ask", "frame")
+                elif dragging or is_drag(step):
+                    dragging = dragging or Dragging(self.devtools)
+                    if dragging.send(step):
+                        dragging = None
+                else:
+                    self.devtools.send(*step)
+        except DialogOpened:
+            if dragging:
+                dragging.cancel()
+            raise
         if self._headed:
             self.ignore_input(True)
 
     def upload(self, file: Path, steps: Iterable[Step]) -> bool:
         """Carry out input, and choose a file if that asks for one."""
         devtools = self.devtools
-        devtools.chooser = None
+        opened: list[dict[str, Any]] = []
+        devtools.on("Page.fileChooserOpened", opened.append)
         devtools.call("Page.setInterceptFileChooserDialog", enabled=True)
         self.perform(steps)
         self.call("miniwobAgent.ask", "frame")  # scripts may ask a little later
         devtools.call("Page.setInterceptFileChooserDialog", enabled=False)
-        if devtools.chooser is None:
+        if not opened or "backendNodeId" not in opened[-1]:
             return False
         content = base64.b64encode(file.read_bytes()).decode()
         kind = media_type(file).partition(";")[0]
-        devtools.call_on(devtools.chooser, UPLOAD, file.name, kind, content)
+        devtools.call_on(opened[-1]["backendNodeId"], UPLOAD, file.name, kind, content)
         return True
 
     def connect(self) -> ClientConnection:
@@ -423,7 +433,6 @@ class Browser:
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""
         session, self._session = self._session, None
-        self._dragging = None
         self._used = False
         self.viewport = VIEWPORT
         self.before_next_page = None

@@ -9,8 +9,10 @@ from pytest_miniwob_agent import (
     Accept,
     BrowserLost,
     Case,
+    Click,
     Dialog,
     Dismiss,
+    Drag,
     Element,
     Limits,
     Press,
@@ -119,6 +121,24 @@ def test_no_time_passes_while_a_dialog_is_open(pages):
     after = env.step(Accept())
     assert after.observation.dialog == Dialog("alert", "Two")
     assert texts(env.step(Dismiss()).observation)[-1] == "told"
+
+
+@pytest.mark.parametrize("event", ["mousemove", "dragstart", "dragover", "drop"])
+def test_a_drag_ends_where_it_opens_a_dialog(pages, event):
+    env, seen = pages.show(
+        f"""<p draggable="{event != "mousemove"}">This</p>
+        <p ondragover="event.preventDefault()">There</p>
+        <button onclick="this.textContent += '!'">Use</button><script>
+        const once = {{ once: true }};
+        const ask = () => alert("Stop");
+        addEventListener("mousedown", () => addEventListener("{event}", ask, once), once);
+        const task = {{ goal: "Drag.", reward: () => 0 }};</script>"""
+    )
+    this, there, use = (element.id for element in seen.elements)
+    assert env.step(Drag(this, there)).observation.dialog.message == "Stop"
+    env.step(Accept())
+    env.step(Press("TAB"))
+    assert texts(env.step(Click(use)).observation) == ["This", "There", "Use!"]
 
 
 def test_dialogs_of_further_pages_and_of_frames(pages):
