@@ -216,6 +216,10 @@ class MiniwobPage:
         self._taken = len(self._said)
         return new
 
+    def _say(self, texts: Iterable[str]) -> None:
+        """Make remarks, each once per trial."""
+        self._said += [text for text in dict.fromkeys(texts) if text not in self._said]
+
     def live(self, seconds: float) -> tuple[float, bool]:
         """Let time pass for a person who uses the page; its reward, and True if it has judged."""
         with self._browser.guard(f"showing {self._name}"):
@@ -377,7 +381,7 @@ class MiniwobPage:
     def _note_effect(self, read: Any, *, done: bool) -> None:
         """Remark that a perturbation has changed nothing, where a trial is over."""
         if done and self._perturbation and not read["applied"]:
-            self._said.append(f"the perturbation {self._perturbation.name} has changed nothing")
+            self._say([f"the perturbation {self._perturbation.name} has changed nothing"])
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
         """The page as it was read; keeps the points of its elements."""

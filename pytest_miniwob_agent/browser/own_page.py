@@ -191,8 +191,7 @@ class OwnPage(MiniwobPage):
                 if not LEFT.search(str(error)):
                     raise
                 read = {"leaving": True}
-            found = [*read.pop("remarks", ()), *self._missed()]
-            self._said += [text for text in dict.fromkeys(found) if text not in self._said]
+            self._say([*read.pop("remarks", ()), *self._missed()])
             if "fault" in read:
                 where = self._named(read["path"])
                 fault = sanitize_line(f"{where}: {read['fault']}")

@@ -251,13 +251,16 @@ def test_pages_of_the_package_set_the_same_problem(of_package, task, kind):
     assert page.reset(screen="full").goal == goal
 
 
-def test_a_perturbation_that_changes_nothing_is_a_remark(perturbed):
+def test_a_perturbation_that_changes_nothing_is_remarked_once(perturbed):
     body = FORM.replace('asked("POST", "/save")', "clicked").replace(
         '() => ask("POST", "/save")', "() => { clicked = 1; }"
     )
     page, seen = perturbed("failing", body.replace("<script>", "<script>let clicked = 0;"))
     assert click(page, seen, "Save").reward == 1
     assert page.remarks() == ["the perturbation failing has changed nothing"]
+    page.step(Wait(1))
+    page.live(1)
+    assert page.remarks() == []
 
 
 @pytest.mark.parametrize(
