@@ -224,8 +224,8 @@ class MiniwobPage:
         """Let time pass for a person who uses the page; its reward, and True if it has judged."""
         with self._browser.guard(f"showing {self._name}"):
             self._browser.ignore_input(False)
-            read = self._read("live", round(seconds * 1000))
-        return float(read["reward"]), bool(read["done"])
+            seen = self._transition(self._read("readAfter", round(seconds * 1000)))
+        return seen.reward, seen.done
 
     def ask(self, function: str, *values: Any) -> Any:
         """Call a function that looks at the page as it is (page/locators.js)."""

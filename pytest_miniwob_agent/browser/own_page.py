@@ -297,13 +297,6 @@ class AppPage(OwnPage):
         self._step += 1
         return super().step(action)
 
-    def live(self, seconds: float) -> tuple[float, bool]:
-        """Let time pass for a person who uses the page; its reward, and True if it has judged."""
-        with self._browser.guard(f"showing {self._name}"):
-            self._browser.ignore_input(False)
-            seen = self._transition(self._read("readAfter", round(seconds * 1000)))
-        return seen.reward, seen.done
-
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
         """Return the task's answer to a dialog."""
         said = self._task.dialogs.get(dialog.type, False)

@@ -221,6 +221,14 @@ class TestFlights:
         listed = env.step(Enter("Boston", field.id)).observation
         assert any("BOS" in element.text for element in listed.elements)
 
+    def test_time_passes_in_the_frame_for_a_person_too(self, page, browser):
+        env = page("flight.AA")
+        env.reset()
+        now = "return document.querySelector('iframe').contentWindow.performance.now()"
+        before = browser.driver.execute_script(now)
+        env.live(0.5)
+        assert browser.driver.execute_script(now) == before + 500
+
     def test_leaving_the_page_ends_the_trial(self, page):
         env = page("flight.AA")
         first = env.reset()

@@ -154,11 +154,6 @@ window.miniwobAgent = {
     if (ms !== null) await page().wait(ms, detailed);
     return isLeaving() ? null : read();
   }),
-  // Let time pass for a person who looks at the page.
-  live: visited(async (duration) => {
-    await pass(duration);
-    return isLeaving() ? null : judged();
-  }),
   // Hand the page over to a program, or take it back.
   watch: (left) => Main.watch(left),
   hear: () => { trial.asked = true; },
