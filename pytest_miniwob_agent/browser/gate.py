@@ -235,7 +235,7 @@ class Gate:
             return
         self._turns += 1
         if "later" in told:
-            self._requests.put_off(self._aside[number][0].get("networkId", ""))
+            self._requests.end(self._aside[number][0].get("networkId", ""))
         else:
             self._late.append({**told, "socket": number})
 
@@ -354,7 +354,7 @@ class Gate:
         if answer is None or not answer.status:
             self.remark(f"{asked} was not waited for, as its answer comes later, or never")
             with self._changed:
-                self._requests.put_off(network)
+                self._requests.end(network)
                 if answer is not None:
                     self._aside[answer.socket] = paused, asked
             return None
@@ -433,8 +433,8 @@ class Gate:
         if kind in ("Other", "Ping"):  # a worker's script or a prefetch: nobody is told of its end
             self._finish(network)
             return
-        ordered = network and kind in ORDERED and not 300 <= answer.status < 400
-        if ordered and not self._wait(lambda: network in self._requests.arrived):
+        ordered = kind in ORDERED and not 300 <= answer.status < 400
+        if ordered and not self._wait(lambda: network not in self._requests.open):
             self._finish(network)
 
     def _stay(self, paused: Message, network: str) -> None:

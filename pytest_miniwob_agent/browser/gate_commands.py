@@ -24,15 +24,13 @@ WINDOWS = {**ATTACHING, "filter": [{"type": "page"}, {"type": "shared_worker"}]}
 WORKERS = {**ATTACHING, "filter": [{"type": "worker"}]}
 """How a window or worker attaches to workers of its own."""
 
-FETCH = {"patterns": [{"urlPattern": "*", "requestStage": "Request"}]}
-
 GATE: tuple[Command, ...] = (
     ("Runtime.enable", {}),
     ("Runtime.addBinding", {"name": BINDING}),
     ("Network.enable", {"maxPostDataSize": 0}),
     ("Network.setCacheDisabled", {"cacheDisabled": True}),
     ("Network.setBypassServiceWorker", {"bypass": True}),
-    ("Fetch.enable", FETCH),
+    ("Fetch.enable", {}),
     ("Target.setAutoAttach", WORKERS),
 )  # fmt: skip
 
@@ -50,7 +48,7 @@ def worker_commands(now: float) -> tuple[Command, ...]:
     """The commands for a worker, before it runs: its clock is at `now`, in ms since 1970."""
     return (
         ("Network.enable", {"maxPostDataSize": 0}),
-        ("Fetch.enable", FETCH),  # of a shared one; the window has the requests of others
+        ("Fetch.enable", {}),  # of a shared one; the window has the requests of others
         ("Target.setAutoAttach", WORKERS),
         ("Runtime.evaluate", {"expression": worker_script(now)}),
     )
@@ -162,7 +160,6 @@ class UnderWay:
     Attributes:
         paused: those that are paused, as the domain Fetch describes them.
         open: kinds of those that have no end yet.
-        arrived: those that have ended.
     """
 
     def __init__(self) -> None:
@@ -173,7 +170,6 @@ class UnderWay:
         self._settled: set[str] = set()  # those whose scripts have been waited for
         self.paused: dict[str, Message] = {}
         self.open: dict[str, str] = {}
-        self.arrived: set[str] = set()
 
     def announce(self, event: Message, kind: str) -> None:
         """Take note that a request is made; also of one that is redirected."""
@@ -182,7 +178,6 @@ class UnderWay:
             self._early.remove(id_)
             return
         self._announced[id_] = event
-        self.arrived.discard(id_)
         if id_ not in self._order:
             self._order.append(id_)
         self.open[id_] = kind
@@ -202,12 +197,7 @@ class UnderWay:
             self.paused.pop(id_, None)
 
     def end(self, id_: str) -> None:
-        """Take note that a request has ended."""
-        self.open.pop(id_, None)
-        self.arrived.add(id_)
-
-    def put_off(self, id_: str) -> None:
-        """Wait no longer for a request, whose answer comes later, or never."""
+        """Take note that a request has ended, or that its answer comes later, or never."""
         self.open.pop(id_, None)
 
     def documents(self, frame: str) -> list[str]:
