@@ -160,10 +160,10 @@ class MiniwobPage:
         A dialog that opens meanwhile stops all that until it is answered.
         """
         devtools = self._browser.devtools
-        if isinstance(action, Answer):
-            raise UsageError("only tasks on apps take an answer (AppTask)")
         if devtools.dialog and (error := dialog_error(action, devtools.dialog["type"])):
             return self._stopped(error)
+        if isinstance(action, Answer):
+            raise UsageError("only tasks on apps take an answer (AppTask)")
         with self._browser.guard(f"doing {action}"):
             devtools.raises = True
             try:

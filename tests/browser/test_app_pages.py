@@ -1,0 +1,66 @@
+"""Pages of apps whose answers come when a test wants: with windows, dialogs and a program."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from own_pages import click, texts
+
+from pytest_miniwob_agent import Accept, Answer, AppTask, Case
+from pytest_miniwob_agent.browser.own_page import AppPage
+from pytest_miniwob_agent.core.app import PageResponse
+from pytest_miniwob_agent.tasks.catalogue import TaskPage
+
+pytestmark = pytest.mark.integration
+
+PATIENCE = 2.0
+"""Real seconds that the browser's answers may take."""
+
+
+class Site:
+    """An app of some pages, by their paths; a function returns its page."""
+
+    def __init__(self, pages):
+        self.pages = pages
+
+    def begin_trial(self):
+        return "Do it.", ["http://app.localhost"], "/"
+
+    def answer(self, request, step, crowded):
+        page = self.pages[urlsplit(request.url).path]
+        body = page() if callable(page) else page
+        return PageResponse(200, [("Content-Type", "text/html")], body.encode())
+
+    def messages(self, now):
+        return []
+
+    def judge(self, trial, *, driven=False):
+        return float(trial.answer == "done")
+
+
+@pytest.fixture
+def show(tmp_path, browser, monkeypatch):
+    """Open and reset an app of some pages; returns the environment and what is seen."""
+
+    def begin(pages):
+        task = AppTask("task", app="http://app", goal="Do it.", solved_when=lambda trial: None)
+        page = TaskPage("task", "apps", tmp_path / "test.py", app=task)
+        env = AppPage(browser, Case("task", "apps", 1), page, Site(pages))
+        seen = env.reset()
+        monkeypatch.setattr(browser.devtools, "timeout", PATIENCE)
+        return env, seen
+
+    return begin
+
+
+ASKING = """<button onclick="{}; said.textContent = confirm('Sure?')">Ask</button>
+    <p id=said>nothing</p>"""
+
+
+def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
+    env, seen = show({"/": ASKING.format("")})
+    opened = click(env, seen, "Ask").observation
+    refused = env.step(Answer("done"))
+    assert refused.error == "the page's confirm is open: accept or dismiss it first"
+    assert refused.observation == opened
+    assert texts(env.step(Accept()).observation) == ["Ask", "true"]
+    assert env.step(Answer("done")).solved
