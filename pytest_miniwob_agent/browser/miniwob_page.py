@@ -300,16 +300,18 @@ class MiniwobPage:
 
         browser, self._next = self._browser, None
         with browser.guard(f"handing {self._name} over"):
+            devtools = browser.devtools
+            excused = devtools.excused
             if browser.call("miniwobAgent.watch", left):
                 self._recognize()
         with browser.handed_over():
-            window = browser.devtools.window
-            handed = HandedPage(self, tell, window, browser.timeout, self.allowed)
-            browser.devtools.excused = lambda: handed.held
+            handed = HandedPage(self, tell, devtools.window, browser.timeout, self.allowed)
+            devtools.excused = lambda: handed.held or excused()
             try:
                 yield handed
             finally:
                 handed.close()
+                devtools.excused = excused
 
     def connect(self) -> ClientConnection:
         """Open a further connection to the browser, for a program."""

@@ -1,8 +1,10 @@
 """Pages of apps whose answers come when a test wants: with windows, dialogs and a program."""
 
+import time
 from urllib.parse import urlsplit
 
 import pytest
+from driving import Program
 from own_pages import click, texts
 
 from pytest_miniwob_agent import Accept, Answer, AppTask, Case
@@ -55,6 +57,10 @@ def show(tmp_path, browser, monkeypatch):
 ASKING = """<button onclick="{}; said.textContent = confirm('Sure?')">Ask</button>
     <p id=said>nothing</p>"""
 
+FETCHING = """<script>
+    const ask = async () => document.body.append(await (await fetch("/more")).text());
+    </script><button onclick="ask()">Ask</button>"""
+
 
 def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
     env, seen = show({"/": ASKING.format("")})
@@ -64,3 +70,14 @@ def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
     assert refused.observation == opened
     assert texts(env.step(Accept()).observation) == ["Ask", "true"]
     assert env.step(Answer("done")).solved
+
+
+def test_an_app_may_answer_a_program_slowly(show):
+    def come():
+        time.sleep(1.5 * PATIENCE)
+        return "late"
+
+    env, _ = show({"/": FETCHING, "/more": come})
+    with env.hand_over(9, lambda driven: None) as page, Program(page.cdp_url) as program:
+        program.click("button")
+        assert "late" in program.run("document.body.innerText")
