@@ -103,7 +103,7 @@ class Gate:
         self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
         self.entered: set[str] = set()  # sessions whose window has shown a page of the app
         self._blank: dict[str, str] = {}  # those of new windows of a program, by their targets
-        self.error: MiniwobError | None = None
+        self.error: Exception | None = None
         self.remarks: list[str] = []
         self.downloads: dict[str, str] = {}
         for event, handle in {
@@ -146,11 +146,14 @@ class Gate:
         devtools = self._devtools
         sent = devtools.begin(method, params, session)
         with devtools.changed:
-            devtools.changed.wait_for(lambda: sent.answer or devtools.lost, devtools.timeout)
+            while not devtools.changed.wait_for(
+                lambda: sent.answer or devtools.lost or self._closed, devtools.timeout
+            ):
+                if not devtools.dialog:  # which may stay open for any time
+                    break
         if "result" not in sent.answer:
             raise WebDriverException(f"{method}: {sent.answer.get('error', devtools.lost)}")
-        result: Message = sent.answer["result"]
-        return result
+        return dict(sent.answer["result"])
 
     # Events, in the thread that reads what the browser sends.
 
@@ -275,10 +278,9 @@ class Gate:
                     return
                 self._answering = True
             try:
-                job()
-            except WebDriverException:
-                pass  # the page has gone, or the browser
-            except MiniwobError as error:
+                with suppress(WebDriverException):  # the page has gone, or the browser
+                    job()
+            except Exception as error:  # noqa: BLE001 - the page waits for what this thread does
                 self.error = self.error or error
             finally:
                 with self._changed:
@@ -411,7 +413,7 @@ class Gate:
         """Return what the page in a window, or the one that has opened it, hands over."""
         sessions = [known for known, _ in self._devtools.opened]
         entered, self.entered = session in self.entered, self.entered | {session}
-        if entered or session == sessions[0]:
+        if entered or session not in sessions[1:]:  # the first window, or one that was closed
             return self._handed.get(session, "")  # empty on the first page of the trial
         # A page can't be asked while another one is to follow, but for the one that opens a window.
         opener = sessions[sessions.index(session) - 1]
@@ -430,11 +432,9 @@ class Gate:
             self._finish(network)
             raise
         kind = paused["resourceType"]
-        if kind in ("Other", "Ping"):  # a worker's script or a prefetch: nobody is told of its end
-            self._finish(network)
-            return
+        untold = kind in ("Other", "Ping")  # a worker's script or a prefetch
         ordered = kind in ORDERED and not 300 <= answer.status < 400
-        if ordered and not self._wait(lambda: network not in self._requests.open):
+        if untold or (ordered and not self._wait(lambda: network not in self._requests.open)):
             self._finish(network)
 
     def _stay(self, paused: Message, network: str) -> None:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from driving import Program
 from own_pages import click, texts
+from servers import wait_until
 
 from pytest_miniwob_agent import Accept, Answer, AppTask, Case
 from pytest_miniwob_agent.browser.own_page import AppPage
@@ -70,6 +71,26 @@ def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
     assert refused.observation == opened
     assert texts(env.step(Accept()).observation) == ["Ask", "true"]
     assert env.step(Answer("done")).solved
+
+
+def test_a_dialog_of_a_page_that_has_opened_a_window_may_wait_for_long(show):
+    env, seen = show({"/": ASKING.format("window.open('/new')"), "/new": "<h1>New</h1>"})
+    assert click(env, seen, "Ask").observation.dialog
+    time.sleep(1.5 * PATIENCE)  # as an agent that thinks
+    assert texts(env.step(Accept()).observation) == ["New"]
+
+
+def test_a_window_may_be_closed_before_its_page_has_come(show, browser):
+    def come():
+        devtools = browser.devtools
+        devtools.begin("Target.closeTarget", {"targetId": devtools.opened[-1][1]}, "")
+        wait_until(lambda: len(devtools.opened) == 1)
+        return "too late"
+
+    page = f"{FETCHING} <button onclick=window.open('/new')>Open</button>"
+    env, seen = show({"/": page, "/new": come, "/more": "more"})
+    assert texts(click(env, seen, "Open").observation) == ["Ask", "Open"]
+    assert texts(click(env, seen, "Ask").observation) == ["Ask", "Open", "more"]
 
 
 def test_an_app_may_answer_a_program_slowly(show):
