@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import socket
 import threading
@@ -18,7 +19,6 @@ import urllib3
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError
-from urllib3.util import make_headers
 
 from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets
 from pytest_miniwob_agent.connections import LOCAL, trusting
@@ -52,6 +52,9 @@ PLACE = frozenset(
 )  # fmt: skip
 """Headers of a connection or of a moment, which are none of the page's."""
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
+"""The ports that a browser does not write."""
+
 _LASTS = re.compile(r";\s*(?:expires|max-age)=[^;]*", re.IGNORECASE)
 _GONE = re.compile(r";\s*(?:max-age=(?:0|-\d+)\b|expires=\w+, \d\d[- ]jan[- ]1970)", re.IGNORECASE)
 
@@ -79,12 +82,15 @@ def address_of(task: AppTask, app: object) -> str:
 
 
 def _without_user(address: str) -> tuple[str, dict[str, str]]:
-    """Return an address without user and password, and headers that send these if it has any."""
+    """Return an address as a browser writes it, and headers that send its user and password."""
     parts = urlsplit(address)
     user, password = (unquote(part or "") for part in (parts.username, parts.password))
-    host = parts.netloc.rpartition("@")[2]
-    headers = make_headers(basic_auth=f"{user}:{password}") if user else {}
-    return f"{parts.scheme}://{host}", headers
+    host = parts.netloc.rpartition("@")[2].lower()
+    host = re.sub(f":({DEFAULT_PORTS[parts.scheme]})?$", "", host)
+    if not host.isascii():
+        host = host.encode("idna").decode()
+    given = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return f"{parts.scheme}://{host}", {"Authorization": f"Basic {given}"} if user else {}
 
 
 def _shown_origin(address: str, name: str) -> str:

@@ -332,22 +332,23 @@ PLAIN = """
 
     @pytest.fixture
     def plain_app(app, monkeypatch):
-        find = socket.getaddrinfo
-        monkeypatch.setattr(socket, "getaddrinfo", lambda host, *given, **more: find(
-            host.replace("staging.shop.example", "127.0.0.1"), *given, **more))
-        return app.replace("127.0.0.1", "staging.shop.example")
+        find, own = socket.getaddrinfo, ("127.0.0.1", int(app.rpartition(":")[2]))
+        shop = "staging.xn--lden-loa.example", 80
+        monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, *given, **more: find(
+            *(own if (host, port) == shop else (host, port)), *given, **more))
+        return "http://Staging.L\u00e4den.example:80"
 """
 
 
 def test_an_app_elsewhere_may_be_served_by_plain_http(play):
     page = """<button onclick="fetch('/two').then((r) => r.text()).then((t) => p.append(t))">Go
         </button><p id=p></p>
-        <script>p.append(`${isSecureContext} ${navigator.clipboard}`)</script>"""
+        <script>p.append(`${origin} ${isSecureContext} ${navigator.clipboard}`)</script>"""
     prompts = play(
         {"/": page, "/two": " and more"}, [["click id=1"], ['answer "x"']], "trial.answer",
         'app="plain_app"', textwrap.dedent(PLAIN),
     )  # fmt: skip
-    assert "false undefined and more" in prompts[1]
+    assert "http://staging.xn--lden-loa.example false undefined and more" in prompts[1]
 
 
 LOCKED = """
@@ -364,7 +365,7 @@ LOCKED = """
                 super().do_GET()
 
         with serving(Locked) as url:
-            yield url.replace("//", "//ann:p%40ss:@")
+            yield url.replace("//", "//%E2%82%AC:p%40ss:@")
 """
 
 
