@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 import urllib3
-from urllib3 import BaseHTTPResponse, Timeout
-from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3 import BaseHTTPResponse, Timeout, connection
 from urllib3.exceptions import HTTPError
 
 from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets
@@ -118,15 +117,19 @@ class _Prompt:
 class _Http(urllib3.HTTPConnectionPool):
     """Connections to a host."""
 
-    class ConnectionCls(_Prompt, HTTPConnection):
-        """A connection."""
+    class HTTPConnection(_Prompt, connection.HTTPConnection):
+        """A connection, whose errors have this name."""
+
+    ConnectionCls = HTTPConnection
 
 
 class _Https(urllib3.HTTPSConnectionPool):
     """Connections to a host, which may be this machine."""
 
-    class ConnectionCls(_Prompt, HTTPSConnection):
-        """A connection."""
+    class HTTPSConnection(_Prompt, connection.HTTPSConnection):
+        """A connection, whose errors have this name."""
+
+    ConnectionCls = HTTPSConnection
 
     def __init__(self, host: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(host, *args, **kwargs, ssl_context=trusting(host))

@@ -236,7 +236,8 @@ def test_answers_that_are_no_pages(app, chat_server):
 
 @pytest.mark.parametrize(("value", "said"), [
     ("no_such_app", "*there is no such fixture*"),
-    ("http://127.0.0.1:9", "*the app at http://127.0.0.1:9 does not answer GET /*"),
+    ("http://127.0.0.1:9",
+     "*the app at http://127.0.0.1:9 does not answer GET /: HTTPConnection(host='127.0.0.1', *"),
 ])  # fmt: skip
 def test_an_app_that_is_not_there_is_an_error_that_says_so(app, value, said):
     source = app.path.joinpath(app._name + ".py")
