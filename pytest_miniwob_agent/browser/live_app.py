@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from email.utils import parsedate
 from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -55,7 +56,9 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 """The ports that a browser does not write."""
 
 _LASTS = re.compile(r";\s*(?:expires|max-age)=[^;]*", re.IGNORECASE)
-_GONE = re.compile(r";\s*(?:max-age=(?:0|-\d+)\b|expires=\w+, \d\d[- ]jan[- ]1970)", re.IGNORECASE)
+_AGE = re.compile(r";\s*max-age=(-?\d+)", re.IGNORECASE)
+_DATE = re.compile(r";\s*expires=([^;]*)", re.IGNORECASE)
+_DOMAIN = re.compile(r";\s*domain=[^;]*", re.IGNORECASE)
 
 
 def address_of(task: AppTask, app: object) -> str:
@@ -370,6 +373,16 @@ class LiveApp:
 
 def _lasting(name: str, value: str) -> str:
     """A header as it holds in a later replay: a cookie that lasts does so as long as the trial."""
-    if name.lower() != "set-cookie" or _GONE.search(value):
+    if name.lower() != "set-cookie":
         return value
-    return re.sub(r";\s*domain=[^;]*", "", _LASTS.sub("", value), flags=re.IGNORECASE)
+    value = _DOMAIN.sub("", value)
+    return value if _is_gone(value) else _LASTS.sub("", value)
+
+
+def _is_gone(cookie: str) -> bool:
+    """True if a cookie is removed, by its age or else by its date."""
+    if age := _AGE.search(cookie):
+        return int(age[1]) <= 0
+    found = _DATE.search(cookie)
+    date = parsedate(found[1]) if found else None
+    return date is not None and date[:6] <= time.gmtime()[:6]

@@ -14,10 +14,13 @@ PAGES = """
 
         def do_GET(self):
             found = PAGES.get(self.path.partition("?")[0], (404, ""))
-            status, body = found if isinstance(found, tuple) else (200, found)
+            status, body, *more = found if isinstance(found, tuple) else (200, found)
+            headers = more[0] if more else {}
             body = body.replace("HOST", self.headers["Host"]).replace("OTHER", Handler.other)
             body = body.replace("SECURE", Handler.secure)
-            self.answer(body, status=status, **{"Location": body} if 300 <= status < 400 else {})
+            if 300 <= status < 400:
+                headers = {"Location": body}
+            self.answer(body, status=status, **headers)
 
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
@@ -380,6 +383,27 @@ def test_the_user_in_an_address_is_sent_to_the_app(play):
         textwrap.dedent(LOCKED),
     )  # fmt: skip
     assert "its own and 401" in prompt
+
+
+def test_a_cookie_ends_by_its_age_or_date(play):
+    page = """<p id=p></p><script>
+        const ask = async () => {
+          for (const path of ["/new", "/aged", "/new", "/dated"]) {
+            await fetch(path);
+            p.append(document.cookie || "none", " ");
+          }
+        };
+        ask();
+        </script>"""
+    ends = {
+        "/new": "sid=7; expires=Fri, 31 Dec 9999 23:59:59 GMT",
+        "/aged": "sid=; Max-Age=0",
+        "/dated": "sid=; expires=Fri, 31 Dec 1999 23:59:59 GMT",
+    }
+    cookies = {path: f"{cookie}; Domain=127.0.0.1" for path, cookie in ends.items()}
+    answers = {path: (200, "", {"Set_Cookie": cookie}) for path, cookie in cookies.items()}
+    [prompt] = play({"/": page, **answers}, [['answer "x"']], "trial.answer")
+    assert 'text "sid=7 none sid=7 none"' in prompt
 
 
 ROUTES = """
