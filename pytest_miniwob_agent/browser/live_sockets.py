@@ -7,6 +7,7 @@ import re
 import ssl
 import threading
 import time
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -251,15 +252,16 @@ def events(parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """
     data: list[str] = []
     event: dict[str, Any] = {}
+    decode = getincrementaldecoder("utf-8-sig")("replace").decode
     for part in parts:
-        for line in re.split("\r\n|\r|\n", part.decode("utf-8", "replace"))[:-1]:
+        for line in re.split("\r\n|\r|\n", decode(part))[:-1]:
             name, _, value = line.partition(":")
             value = value.removeprefix(" ")
             match name:
                 case "data":
                     data.append(value)
                 case "event":
-                    event["name"] = value
+                    event["name"] = value or "message"
                 case "id":
                     event["last"] = value
                 case "retry" if value.isdecimal():

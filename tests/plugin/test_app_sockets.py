@@ -28,6 +28,8 @@ TALKING = """
             elif self.path == "/events":
                 self.begin_events()
                 last = self.headers["Last-Event-ID"] or "nothing"
+                if last == "nothing":
+                    self.wfile.write(b"\\xef\\xbb\\xbfdata: first\\n\\nevent:\\ndata: plain\\n\\n")
                 self.wfile.write(b"retry: 500\\n\\nevent: tick\\r\\nid: 7\\r\\n")
                 time.sleep(0.05)  # parts may end anywhere, also between the lines of an event
                 self.wfile.write(f"data: {last}\\r\\n\\r\\n".encode())
@@ -137,6 +139,7 @@ def test_sockets(play, pytester):
             ? `got ${data} from ${origin}` : `got bytes ${new Uint8Array(data)}`));
         ws.onclose = ({ code, reason, wasClean }) => show(`closed ${code} ${reason} ${wasClean}`);
         const events = new EventSource("/events");
+        events.onmessage = ({ data }) => show(data);
         events.addEventListener("tick", ({ data }) => {
             show(`tick after ${data}`);
             if (data === "7") events.close();
@@ -164,10 +167,12 @@ def test_sockets(play, pytester):
     # A slow machine may record them in another order.
     assert sorted(line for line in screen if line.startswith(("listitem", "text"))) == [
         'listitem "closed 3001 1 true"',
+        'listitem "first"',
         'listitem "got bytes 7,200,0"',
         'listitem "got hello, user=bob at http://app.localhost/ from ws://app.localhost"',
         'listitem "got last, user=bob at http://app.localhost/ from ws://app.localhost"',
         'listitem "open chat InvalidStateError true"',
+        'listitem "plain"',
         'listitem "tick after 7"',
         'listitem "tick after nothing"',
         'text "in, user=bob at http://app.localhost/"',
