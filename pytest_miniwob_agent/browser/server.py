@@ -13,6 +13,7 @@ import importlib.util
 import mimetypes
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -254,5 +255,8 @@ def media_type(path: Path) -> str:
 def file_in(folder: Path, path: str) -> Path | None:
     """The file of a path in a folder; None if there is none, or if it is elsewhere."""
     root = folder.resolve()
-    file = (root / path.replace("\0", "").lstrip("/")).resolve()
-    return file if file.is_relative_to(root) and file.is_file() else None
+    with suppress(OSError):  # no file has a name that is so long
+        file = (root / path.replace("\0", "").lstrip("/")).resolve()
+        if file.is_relative_to(root) and file.is_file():
+            return file
+    return None

@@ -46,7 +46,7 @@ def test_files_of_the_package_are_served_and_may_be_kept(server):
 @pytest.mark.parametrize(
     "path",
     ["/", "/core", "/core/", "/miniwob/none.html", "/../__init__.py", "/%2e%2e/__init__.py",
-     "//etc/passwd", "/core/..%2f..%2f__init__.py", "/%ff"],
+     "//etc/passwd", "/core/..%2f..%2f__init__.py", "/%ff", f"/core/{256 * 'x'}"],
 )  # fmt: skip
 def test_nothing_else_is_served(server, path):
     assert ask(server, path)[::2] == (404, b"")
