@@ -138,7 +138,7 @@ class _Service(webdriver.ChromeService):
 class LocalLauncher:
     """Starts Chromium on this machine, one at a time. It does not outlive this process.
 
-    `GridLauncher` has the same methods. All but the last two raise a `BrowserError` that says what
+    `GridLauncher` has the same methods. Those up to `connect` raise a `BrowserError` that says what
     to do. Without a `path` an executable is looked for; `headed` shows the window, and `env` has
     variables of the browser's environment besides those of this process.
     """

@@ -231,7 +231,7 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The WebDriver, for windows and addresses."""
+        """The WebDriver, which starts the browser, and keeps one on a Grid alive."""
         return (self._session or self._start())[0]
 
     @property
