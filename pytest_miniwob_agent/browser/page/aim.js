@@ -9,7 +9,7 @@ import { byId, squeeze } from "./leaves.js";
 const CENTRE = { block: "center", inline: "center", behavior: "instant" };
 
 // The whole pixel at a place in an element, or its middle without a place.
-const spot = (element, at) => {
+const spot = (element, at = null) => {
   if (!at) {
     const { left, top, width, height } = extent(element);
     return target(element) ?? [Math.floor(left + width / 2), Math.floor(top + height / 2)];
@@ -100,16 +100,13 @@ export const aim = async (places) => {
 export const reach = async (id) => {
   const element = byId.get(id);
   if (!plain(element)?.isConnected || !visible(element)) return null;
-  let point = null;
-  for (let tries = 0; tries < 5 && !point; tries++) {
+  let tries = 0;
+  do {
     plain(owner(element)).scrollIntoView(CENTRE);
     await frames();
-    point = target(element);
-  }
-  if (point) return point;
-  const { left, top, width, height } = extent(element);
-  const middle = [Math.floor(left + width / 2), Math.floor(top + height / 2)];
-  return inViewport(middle) ? middle : null;
+  } while (!target(element) && ++tries < 5);
+  const point = spot(element);
+  return inViewport(point) ? point : null;
 };
 
 // The number at which a spinner stands; null for anything else.

@@ -145,7 +145,7 @@ window.miniwobAgent = {
   // selected with one of its next frames.
   read: visited(async () => {
     if (document.activeElement?.matches("select[multiple], select[size]")) await frames();
-    await Promise.all([page(), window.miniwobAgent, ...agents()].map((agent) => agent.turned()));
+    await Promise.all([page(), ...agents()].map((agent) => agent.turned()));
     await settled();
     return isLeaving() ? null : read();
   }),

@@ -5,25 +5,20 @@
 import {
   DOMException, Element, Elements, JSON, Promise, URL, XMLHttpRequest, apply, navigation,
 } from "./saved.js";
-import { asks, own, remark, trial } from "./trial.js";
+import { own, remark, trial } from "./trial.js";
 import { add } from "./clock.js";
-
-
-// Have a function told of each answer.
-/** @type {(message: string, answer: any) => void} */
-let told = () => {};
-export const tellAnswers = (run) => { told = run; };
+import { answered } from "./witness.js";
 
 const asking = (/** @type {string} */ name, otherwise) => {
   const ask = window[name];
   window[name] = (...texts) => {
     const message = `${texts[0] ?? ""}`;
-    if (!asks()) {
+    if (!trial.asked) {
       remark(`nobody was there to answer: ${name}(${JSON.stringify(message)})`);
       return otherwise;
     }
     const answer = apply(ask, window, texts);
-    told(message, answer);
+    answered(message, answer);
     return answer;
   };
 };

@@ -142,9 +142,7 @@ const PLAIN = {
 };
 export const telling = (looks) => {
   const values = (name) => looks.map((one) => one[name]).filter((value) => value !== undefined);
-  const counts = values("size").reduce((sum, size) =>
-    sum.set(size, (sum.get(size) ?? 0) + 1), new Map());
-  const [usual] = [...counts].sort(([, left], [, right]) => right - left)[0] ?? [];
+  const [usual] = frequencies(values("size"))[0] ?? [];
   const unusual = (size) => Math.max(size, usual) / Math.min(size, usual) >= 1.25;
   const uniform = ["background", "color", "style"].filter((name) => {
     const shown = values(name);

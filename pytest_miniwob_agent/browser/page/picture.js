@@ -23,17 +23,14 @@ style="display: block" fill="#e11" stroke="#fff" stroke-width="1.5" stroke-linej
   document.documentElement?.append(arrow);
 };
 
-// It does not belong to the page, nor to a picture of it.
-const hide = () => arrow?.remove();
+// A box in whole pixels: left, top, width, height.
+const whole = ({ left, top, right, bottom }) => {
+  const [x, y] = [Math.floor(left), Math.floor(top)];
+  return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
+};
 
-// The boxes of the innermost elements in sight, and of those at some points: left, top, width,
-// height.
+// The boxes of the innermost elements in sight, and of those at some points.
 export const boxes = (points) => {
-  const box = (element) => {
-    const { left, top, right, bottom } = extent(element);
-    const [x, y] = [Math.floor(left), Math.floor(top)];
-    return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
-  };
   const seen = [...byId.values()].filter((element) => element instanceof Element
     && plain(element).isConnected && visible(element)
     && target(element)
@@ -43,9 +40,9 @@ export const boxes = (points) => {
     const inner = agentOf(hit);
     if (inner) return inner.boxes([[x, y]]).at;
     while (hit && !ids.has(hit)) hit = parentOf(hit);
-    return hit ? [box(hit)] : [];
+    return hit ? [whole(extent(hit))] : [];
   });
-  return { seen: [...seen.map(box), ...agents().flatMap((inner) => inner.boxes([]).seen)], at };
+  return { seen: [...seen.map(extent).map(whole), ...agents().flatMap((inner) => inner.boxes([]).seen)], at };
 };
 
 // True for an element that shows nothing, such as the edge by which a dialog is resized.
@@ -65,18 +62,14 @@ const blank = (element) => {
 // The boxes of the elements with some ids that are in sight, and of all texts and drawings that
 // show, which marks of the elements should not hide.
 export const sights = (wanted) => {
-  const whole = ({ left, top, right, bottom }) => {
-    const [x, y] = [Math.floor(left), Math.floor(top)];
-    return [x, y, Math.ceil(right) - x, Math.ceil(bottom) - y];
-  };
   const seen = (node) => visible(node) && !covered(node) && !blank(node);
   const marks = wanted.map((id) => [id, byId.get(id)])
     .filter(([, node]) => node instanceof Element && plain(node).isConnected && inSight(node)
       && (line(node) || seen(node)))
     .map(([id, node]) => [id, whole(sighted(node))]);
   const texts = ({ node, content }) => {
-    const whole = !content || node instanceof HTMLOptionElement || !(node instanceof HTMLElement);
-    if (whole) return [node];
+    const alone = !content || node instanceof HTMLOptionElement || !(node instanceof HTMLElement);
+    if (alone) return [node];
     const words = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
     return Array.from({ length: 20 }, () => words.nextNode())
       .filter((word) => word?.data.trim());
@@ -93,7 +86,7 @@ export const sights = (wanted) => {
 // The size of a picture, which shows the task's area and all elements beyond it, the boxes of the
 // elements at some points, and those of the elements with some ids.
 export const view = async (page, points, wanted) => {
-  hide();
+  arrow?.remove(); // it does not belong to the page, nor to a picture of it
   // On a busy machine the last drawing may be a frame behind, and a picture would show that.
   await frames(2);
   const { seen, at } = page.boxes(points);

@@ -7,7 +7,6 @@ import {
 } from "./saved.js";
 import { listen } from "./listeners.js";
 import { declared, goesOn, handOn, inCore, leaving, own, trial } from "./trial.js";
-import { tellAnswers } from "./dialogs.js";
 import { beginning, judge } from "./judgement.js";
 
 // What a program does, and what it must not do (`foul`); null where none has had the page. `known` are
@@ -211,7 +210,7 @@ const latch = () => {
   }
 };
 
-const EVENTS = [...Object.keys(native), "input", "change", "pointerup", "submit", "contextmenu"];
+const EVENTS = [...Object.keys(native), "input", "change", "submit", "contextmenu"];
 const hear = () => {
   for (const name of EVENTS) listen(name, onEvent);
 };
@@ -272,11 +271,11 @@ export const go = (what) => {
 };
 
 // Take note of the answer to a dialog, and of the text that a prompt got.
-tellAnswers((message, answer) => {
+export const answered = (message, answer) => {
   const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
   const text = typeof answer === "string" ? answer : null;
   if (trial.watched) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
-});
+};
 
 const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
   const whats = { answer: what, go: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,

@@ -48,7 +48,7 @@ if (own || outer) {
     + "HTMLImageElement IDBFactory MediaCapabilities MediaDevices NavigatorUAData OffscreenCanvas "
     + "OfflineAudioContext Permissions Response StorageManager SubtleCrypto",
   (name) => window[name] && watch(window[name].prototype)); // pages by plain HTTP lack some
-  watch(Element.prototype, ["requestFullscreen", "requestPointerLock"]);
+  watch(Element.prototype, ["requestFullscreen"]);
   watch(Navigator.prototype, ["getBattery"]);
   watch(Notification, ["requestPermission"]);
   watch(Scheduler.prototype, ["yield"]);
@@ -93,7 +93,6 @@ if (own || outer) {
     if (entry) until(navigation, name, "currententrychange navigateerror");
     apply(run, self, values);
   });
-  traverse("back", () => -1);
   traverse("forward", () => 1);
   traverse("go", ({ 0: steps = 0 }) => steps || NaN);
 
