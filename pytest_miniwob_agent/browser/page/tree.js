@@ -1,12 +1,11 @@
 // The page as a tree of what has a role or a text, as people and assistive technology see it. Roles and
 // names are those of ARIA in HTML (https://www.w3.org/TR/html-aria/) and accname
-// (https://www.w3.org/TR/accname-1.2/). The walks have lists of their own, as pages may be nested
-// deeper than functions can call each other.
+// (https://www.w3.org/TR/accname-1.2/).
 
 import { outer, plain } from "./world.js";
 import { agentOf } from "./frames.js";
 import {
-  body, childrenOf, extent, focusedElement, parentOf, place, target, visible,
+  body, childrenOf, extent, focusedElement, folding, parentOf, place, target, visible,
 } from "./sight.js";
 import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
 import {
@@ -76,21 +75,19 @@ export const said = (root, named = null) => {
   const shows = (element) => getComputedStyle(element).display === "contents"
     || plain(element).checkVisibility({ visibilityProperty: true });
   const unseen = !shows(root);
-  const parts = [];
-  const left = childrenOf(root).reverse();
-  while (left.length) {
-    const node = left.pop();
-    if (typeof node === "string") parts.push(node);
-    else if (node instanceof Text) parts.push(node.data);
-    else if (plain(node).localName === "br") parts.push(" ");
+  const words = folding(function* (node) {
+    if (node instanceof Text) return node.data;
     if (!(node instanceof Element) || IGNORED_TAGS.has(plain(node).localName) || node === named
       || plain(node).ariaHidden === "true" || !(unseen || shows(node))
-      || (plain(root).role === "treeitem" && plain(node).matches("ul, ol, [role=group]"))) continue;
-    const text = instead(node);
+      || (plain(root).role === "treeitem" && plain(node).matches("ul, ol, [role=group]"))) {
+      return plain(node).localName === "br" ? " " : "";
+    }
+    let text = instead(node);
+    if (text === null) for (const inner of childrenOf(node)) text = (text ?? "") + (yield inner);
     const gap = /^(inline|contents|ruby)/.test(getComputedStyle(node).display) ? "" : " ";
-    left.push(gap, ...(text === null ? childrenOf(node).reverse() : [text]), gap);
-  }
-  return squeeze(parts.join(""));
+    return gap + (text ?? "") + gap;
+  });
+  return squeeze(childrenOf(root).map(words).join(""));
 };
 
 // The elements that are said to label one, in its tree or one around it.
@@ -273,26 +270,17 @@ const open = (node) => {
   const role = roleOf(node);
   const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
   if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
-  return { node, role, kids: [], left: leaf ? [] : listed(node).reverse() };
+  return { node, role, kids: [], left: leaf ? [] : listed(node) };
 };
 
-const grown = () => {
-  /** @type {any[]} */
-  const stack = [body() && open(body())];
-  if (!stack[0]) return []; // nothing of the page shows
-  for (;;) {
-    const here = stack.at(-1);
-    if (here.left.length) {
-      const child = open(here.left.pop());
-      if (child?.left) stack.push(child);
-      else if (child) here.kids.push(child);
-    } else {
-      const done = close(stack.pop());
-      if (!stack.length) return done;
-      for (const one of done) stack.at(-1).kids.push(one);
-    }
-  }
-};
+// What a node comes to.
+const grown = folding(function* (node) {
+  /** @type {any} */
+  const here = open(node);
+  if (!here?.left) return here ? [here] : [];
+  for (const child of here.left) for (const one of yield child) here.kids.push(one);
+  return close(here);
+});
 
 // Whether a node is out of sight, or under what a person sees.
 const hidden = (node, point) => {
@@ -384,7 +372,7 @@ export const tree = () => {
   const active = named ? plain(focus).getRootNode().getElementById(named) : null;
   /** @type {any[]} */
   const lines = outer ? [] : wholePage().map((one) => ({ ...one, role: "page", depth: 0 }));
-  const left = grown().map((item) => [item, 0]).reverse();
+  const left = (body() ? grown(body()) : []).map((item) => [item, 0]).reverse();
   while (left.length) {
     const [item, depth] = left.pop();
     lines.push(line(item, depth, { focus, active }));
