@@ -60,7 +60,7 @@ STATES = {
     "<details open><summary>S</summary>In</details>":
         'group\n  button "S" expanded\n  text "In"',
     "<details><summary>S</summary>In</details>": 'group\n  button "S" collapsed',
-    "<select aria-label=C><option>One<option selected>Two</select>":
+    "<select aria-label=C><option>One<option hidden>No<option selected>Two</select>":
         'combobox "C" value=Two options="One | Two"',
     "<select size=2 aria-label=C><option selected>One<option>Two</select>":
         'listbox "C"\n  option "One" selected\n  option "Two"',

@@ -120,6 +120,11 @@ export const spinner = (id) => {
 // The beginning of a text, for errors.
 export const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
 
+// The options of a drop-down list that can be chosen, as texts.
+export const optionsOf = (list) => [...list.options]
+  .filter((option) => !option.matches(":disabled") && !option.hidden)
+  .map((option) => squeeze(option.text));
+
 // The input that chooses an option: the point to click and the number of steps down from the
 // first option. An error is a text.
 export const option = async (id, wanted) => {
@@ -130,9 +135,7 @@ export const option = async (id, wanted) => {
     return `the element with id=${id} is no drop-down list`;
   }
   if (element.matches(":disabled")) return `the list with id=${id} can't be used now`;
-  const names = [...element.options]
-    .filter((option) => !option.matches(":disabled") && !option.hidden)
-    .map((option) => squeeze(option.text));
+  const names = optionsOf(element);
   const at = names.indexOf(squeeze(wanted));
   if (at >= 0) return { point: aimed[0], down: at };
   const few = names.slice(0, 20).map(quote).join(", ");

@@ -12,6 +12,7 @@ import {
 import { copied, described, idOf, ignored, squeeze } from "./leaves.js";
 import { channels, drawing, look, telling } from "./looks.js";
 import { marked } from "./selection.js";
+import { optionsOf } from "./aim.js";
 
 const attribute = (around, name) => {
   for (const element of around) {
@@ -147,8 +148,7 @@ export const FORMATS = { date: "MM/DD/YYYY", time: "HH:MMAM" };
 const MOST_OPTIONS = 100;
 export const choices = (element) => {
   if (!(element instanceof HTMLSelectElement) || element.multiple || element.size > 1) return "";
-  const names = [...element.options].filter((option) => !option.matches(":disabled"))
-    .map((option) => squeeze(option.text));
+  const names = optionsOf(element);
   const more = names.length - MOST_OPTIONS;
   return names.slice(0, MOST_OPTIONS).join(" | ") + (more > 0 ? ` | and ${more} more` : "");
 };
