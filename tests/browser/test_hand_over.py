@@ -495,6 +495,24 @@ def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, own_page):
     assert actions(drive(work, page=page)) == ['click <button> "Go"', 'dismiss "Sure?"']
 
 
+def test_a_frame_that_is_added_while_a_program_drives_has_its_dialogs_dismissed(drive, own_page):
+    page = own_page(
+        page="""<button>Go</button><script>
+            let said = null;
+            const frame = document.createElement("iframe");
+            frame.src = "inner.html";
+            document.querySelector("button").onclick = () => document.body.append(frame);
+            const task = { goal: "g", reward: () => said === false ? 1 : 0 };</script>""",
+        inner="""<script>parent.eval(`said = ${confirm("Sure?")}`);</script>""",
+    )
+
+    def work(program, page, llm):
+        program.call("Page.enable")
+        program.click("button")
+
+    assert drive(work, page=page).solved
+
+
 def test_a_page_with_frames_of_other_origins_may_be_handed_over(drive, own_page):
     page = own_page(
         page="""<iframe sandbox srcdoc="x"></iframe>

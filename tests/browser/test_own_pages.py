@@ -803,6 +803,20 @@ class TestFrames:
         assert first == second
         assert re.search(r"0\.\d{4}", " ".join(first))
 
+    def test_it_shares_the_clipboard_of_the_page(self, pages):
+        pages.write(inner_html="<!DOCTYPE html><body><b>Inside</b><input>")
+        env, seen = pages.show(f'{COPY}<iframe src="/inner.html"></iframe>')
+        after = click(env, seen, "Copy").observation
+        [inside] = [element.id for element in seen.elements if element.text == "Inside"]
+        *_, field = (element.id for element in after.elements if element.value is not None)
+        env.step(Click(field))
+        pasted = env.step(Paste()).observation
+        assert "a link" in [element.value for element in pasted.elements]
+        env.step(Select(inside))
+        copied = env.step(Copy())
+        assert copied.error is None
+        assert texts(click(env, copied.observation, "Show").observation).count("Inside") == 2
+
     def test_a_frame_that_a_script_adds_is_waited_for(self, pages):
         pages.write(inner_html="<!DOCTYPE html><body><p>Inside</p>")
         env, seen = pages.show("""

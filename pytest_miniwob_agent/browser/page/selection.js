@@ -3,7 +3,7 @@
 
 import { plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
-import { moved } from "./frames.js";
+import { agentOf, moved } from "./frames.js";
 import { frames } from "./settle.js";
 import { hitAt, owner, parentOf, recorded, visible, within } from "./sight.js";
 import { byId } from "./leaves.js";
@@ -12,6 +12,8 @@ import { aim, caret, quote } from "./aim.js";
 // A clipboard for the page alone: the machine's is shared with other browsers and programs, and
 // outlasts the trial. As in any browser, a password can't be copied, nor read-only text cut.
 export const marked = () => {
+  const inner = agentOf(document.activeElement);
+  if (inner) return inner.marked();
   const { selectionStart, selectionEnd, value, type } = /** @type {any} */ (document.activeElement) ?? {};
   if (type === "password") return "";
   return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))

@@ -6,7 +6,7 @@ import {
 } from "./saved.js";
 import { listenAgain } from "./listeners.js";
 import {
-  Fault, asks, files, goingToWindow, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
+  Fault, files, going, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
 } from "./trial.js";
 import { began, clock, frames, pass, queued, rest, restless } from "./clock.js";
 import { dress, trees } from "./motion.js";
@@ -98,12 +98,12 @@ Object.defineProperty(window, "miniwobAgent", {
   value: {
     // What documents in frames of your own pages have in common with this one.
     inside: (secret) => secret === KEY && (own || outer)
-      ? { asks, began, clock, random: window.Math.random, remark, trees, wires }
+      ? { began, clock, random: window.Math.random, remark, trees, trial, wires }
       : null,
     handle,
     giveUp,
     go,
-    handOver: goingToWindow,
+    handOver: () => going(true),
     perturb: play,
     stay,
     told,

@@ -73,17 +73,11 @@ const bare = (value) => {
 };
 
 // Hand all of it on to the page that comes next, or take it back where none comes.
-export const going = () => {
+export const going = (opened = trial.opened) => {
   const values = { __proto__: null };
   Arrays.forEach(goods, ({ name, now }) => { values[name] = bare(now()); });
+  values.trial.opened = opened;
   return JSON.stringify(values);
-};
-export const goingToWindow = () => {
-  const { opened } = trial;
-  trial.opened = true;
-  const found = going();
-  trial.opened = opened;
-  return found;
 };
 export const handOn = () => {
   if (APP) tell({ handed: going() });
@@ -94,7 +88,7 @@ export const takeBack = () => {
   else Stores.removeItem(sessionStorage, HANDED);
 };
 
-export const trial = {
+const fresh = {
   seed: null, // until the trial has begun
   full: false, // true where everything that shows is read
   tree: false, // true where it is read as a tree
@@ -109,9 +103,9 @@ export const trial = {
   clipboard: "",
   .../** @type {{}} */ (goesOn("trial", null, () => ({ ...trial, count: trial.count + 1 }))),
 };
-/** @typedef {Pick<typeof trial, keyof typeof trial>} Trial */
-
-export const asks = outer?.asks ?? (() => trial.asked);
+/** @typedef {Pick<typeof fresh, keyof typeof fresh>} Trial */
+/** @type {Trial} */
+export const trial = outer?.trial ?? fresh; // a frame is in the trial of the page around it
 
 // Once another page is to be loaded (`now`), no time passes any more; it may get nothing of the trial.
 export const leaving = { now: false, forgotten: false };

@@ -274,7 +274,7 @@ export const go = (what) => {
 export const answered = (message, answer) => {
   const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
   const text = typeof answer === "string" ? answer : null;
-  if (trial.watched) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
+  if (trial.watched && state) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
 };
 
 const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
