@@ -7,6 +7,7 @@ has arrived. The page's clock waits until nothing is under way (page/network.js)
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import threading
@@ -225,7 +226,8 @@ class Gate:
             elif "request" in told:
                 self._take_answer(told)
             elif "download" in told:
-                self.downloads |= [told["download"]]
+                name = told["name"] or file_name(told["download"], "")
+                self.downloads[name] = hashlib.sha256(base64.b64decode(told["body"])).hexdigest()
             else:
                 self._handed[event["session"]] = told["handed"]
             self._tell()

@@ -125,13 +125,15 @@ def test_a_page_refreshes_by_its_own_clock(play):
     assert 'heading "There"' in prompts[1]
 
 
-def test_a_download_of_a_script_has_its_digest(play):
+@pytest.mark.parametrize("app", ["app", "plain_app"])
+def test_a_download_of_a_script_has_its_digest(app, play):
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc"
     page = """<button onclick="const a = document.createElement('a'); a.download = 'all.txt';
         a.href = window.URL.createObjectURL(new Blob(['abc'])); a.click()">Get</button>"""
     play(
         {"/": page}, [["click id=1"]],
         f"trial.downloads == {{'all.txt': '{digest}'}} or None",
+        f"app={app!r}", textwrap.dedent(PLAIN),
     )  # fmt: skip
 
 

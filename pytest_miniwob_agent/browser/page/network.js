@@ -1,7 +1,7 @@
 // Your own pages, and those of an app: Python answers their requests (gate.py), and says when none is
 // under way. The page's clock waits for that.
 
-import { Array, Bodies, Documents, Map, Object, Patterns, Promise, URL, apply } from "./saved.js";
+import { Bodies, Documents, Map, Object, Patterns, Promise } from "./saved.js";
 import { leaving, own, takeBack, tell } from "./trial.js";
 import { listen } from "./listeners.js";
 import { add, askNetwork, clock, queued, work } from "./clock.js";
@@ -53,13 +53,9 @@ export const stay = () => {
   takeBack();
 };
 
-// Tell Python of a download that a script or link of an app's page begins.
-const { subtle } = window.crypto;
-const { digest } = subtle ?? {}; // only in secure contexts
+// Give Python what a script or link of an app's page downloads.
 const { fetch } = window;
 export const download = (url, name) => work("a download", (async () => {
   const bytes = await Bodies.arrayBuffer(await fetch(url));
-  const found = Array.from(new Uint8Array(await apply(digest, subtle, ["SHA-256", bytes])),
-    (byte) => (byte + 256).toString(16).slice(1));
-  tell({ download: [name || Patterns.exec(/[^/]*$/, new URL(url).pathname)[0], found.join("")] });
+  tell({ download: url, name, body: new Uint8Array(bytes).toBase64() });
 })());
