@@ -196,7 +196,7 @@ window.miniwobAgent = {
   point,
   // Put a file, whose content is in Base64, into a file field.
   upload: (field, name, type, content) => {
-    const bytes = Uint8Array.from(atob(content), (character) => character.charCodeAt(0));
+    const bytes = Uint8Array.fromBase64(content);
     const chosen = new DataTransfer();
     chosen.items.add(new File([bytes], name, { type, lastModified: Constants.EPOCH }));
     field.files = chosen.files;

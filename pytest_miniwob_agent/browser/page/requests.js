@@ -10,7 +10,6 @@ import {
 } from "./trial.js";
 import { interrupted, interrupts } from "./perturb.js";
 import { add, clock, framed, frames, idle, remove, work, worked } from "./clock.js";
-import { bytesOf, written } from "./sockets.js";
 
 const state = goesOn("state", {}, () => state); // of the backend, for the length of a trial
 const made = goesOn("made", [], () => made); // the requests of the trial: method, path and body
@@ -64,8 +63,8 @@ const sent = async (type, bytes) => {
 const packed = async (response) => {
   const bytes = Bodies.arrayBuffer(response);
   const { status, headers } = response;
-  return { status, headers: [...headers],
-    body: written(new Uint8Array(await (clock.streamed.has(response) ? bytes : work(null, bytes)))) };
+  const whole = await (clock.streamed.has(response) ? bytes : work(null, bytes));
+  return { status, headers: [...headers], body: new Uint8Array(whole).toBase64() };
 };
 
 // What a handler returns. Time passes meanwhile.
@@ -131,7 +130,7 @@ export const handle = async (number, { method, url, headers, body }, blocks) => 
   if (document.readyState === "loading") {
     await new Promise((resolve) => Targets.addEventListener(document, "readystatechange", resolve));
   }
-  const fields = await work(null, sent(headers["content-type"] ?? "", body && bytesOf(body)));
+  const fields = await work(null, sent(headers["content-type"] ?? "", body && Uint8Array.fromBase64(body)));
   if (blocks) {
     made.push({ method, path: new URL(url).pathname, body: fields });
     if (routed(method, url)) remark(`the task can't answer a synchronous request: ${method} ${url}`);

@@ -2,7 +2,7 @@
 // app's or the tape's; what comes is delivered where nothing else is under way (page/network.js).
 
 import {
-  Array, Arrays, DOMException, Map, Nodes, Number, Object, Set, String, Targets, URL, WeakMap, apply,
+  Arrays, DOMException, Map, Nodes, Number, Object, Set, String, Targets, URL, WeakMap, apply,
 } from "./saved.js";
 import { goesOn, outer, own, tell } from "./trial.js";
 import { add, queued, remove, work } from "./clock.js";
@@ -10,7 +10,7 @@ import { listen } from "./listeners.js";
 import "./work.js";
 
 const { ArrayBuffer, Blob, CloseEvent, Event, EventTarget, MessageEvent, ReadableStream, Response,
-  TypeError, Uint8Array, atob, btoa, fetch } = window;
+  TypeError, Uint8Array, fetch } = window;
 
 // What takes messages, in this document and the frames in it, by numbers, which go on from page to
 // page. `early` are messages of answers that the page has not got yet.
@@ -29,14 +29,12 @@ export const deliver = async (messages) => {
   }
 };
 
-export const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-export const written = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 const encoded = (data) => {
   if (ArrayBuffer.isView(data)) {
-    return { bytes: written(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)) };
+    return { bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength).toBase64() };
   }
   return /ArrayBuffer$/.test(data?.[window.Symbol.toStringTag])
-    ? { bytes: written(new Uint8Array(data)) } : { text: String(data).toWellFormed() };
+    ? { bytes: new Uint8Array(data).toBase64() } : { text: String(data).toWellFormed() };
 };
 
 const parts = new WeakMap(); // what sockets and event sources have that they do not show
@@ -94,7 +92,7 @@ class WebSocket extends Wire {
       const wasClean = code !== 1006;
       hear(this, new CloseEvent(type, { code: part.plain && wasClean ? 1005 : code, reason, wasClean }));
     } else if (type === "message") {
-      const bytes = binary ? bytesOf(data).buffer : data;
+      const bytes = binary ? Uint8Array.fromBase64(data).buffer : data;
       const content = binary && this.binaryType === "blob" ? new Blob([bytes]) : bytes;
       hear(this, new MessageEvent(type, { data: content, origin: part.origin }));
     } else hear(this, new Event(type));
@@ -218,7 +216,7 @@ const streamed = (response, signal) => {
   const take = (message) => {
     if (message.type === "close") stream.close();
     else if (message.type === "error") stream.error(new TypeError("network error"));
-    else stream.enqueue(message.binary ? bytesOf(message.data) : new TextEncoder().encode(message.data));
+    else stream.enqueue(message.binary ? Uint8Array.fromBase64(message.data) : new TextEncoder().encode(message.data));
   };
   wires.takers.set(key, take);
   Arrays.push(keys, key);

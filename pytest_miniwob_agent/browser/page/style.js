@@ -5,16 +5,11 @@ import { outer, own } from "./trial.js";
 
 const { FAMILIES, FONTS } = Constants;
 
-// A TrueType file in Base64, or an address to load it from when a character needs it.
-const bytes = (source) => {
-  if (source.startsWith("url(")) return source;
-  return Uint8Array.fromBase64 // many times faster; Chromium 140 and later
-    ? Uint8Array.fromBase64(source).buffer
-    : Uint8Array.from(atob(source), (character) => character.charCodeAt(0)).buffer;
-};
-// One weight for all, so that widths are the same where the browser finds the files itself.
+// TrueType files in Base64, or addresses to load them from when a character needs it. One weight for
+// all, so that widths are the same where the browser finds the files itself.
 for (const [family, source, unicodeRange] of FONTS) {
-  document.fonts.add(new FontFace(family, bytes(source), { unicodeRange }));
+  const file = source.startsWith("url(") ? source : Uint8Array.fromBase64(source);
+  document.fonts.add(new FontFace(family, file, { unicodeRange }));
 }
 export const sheet = new CSSStyleSheet();
 sheet.replaceSync(`* {
