@@ -230,7 +230,7 @@ const Overview = (() => {
     const kinds = ["solved", "unsolved", "drifted", ...(run.judged ? CHANGES : []), "error", "waiting", "budget"]
       .filter((name) => ["solved", "unsolved", "drifted", "regressed"].includes(name) || number(name));
     const chip = (value, label, amount) => h("button", {
-      type: "button", class: "chip", "data-status": value, disabled: value && !amount,
+      type: "button", class: "chip", "data-status": value, disabled: Boolean(value) && !amount,
       onclick: () => change({ status: value }),
     }, label, " ", h("span", { class: "amount" }, count(amount)));
     const search = h("input", { id: "by-text", type: "search", autocomplete: "off", spellcheck: "false",
