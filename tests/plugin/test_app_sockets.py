@@ -154,7 +154,7 @@ def test_sockets(play, pytester):
         document.body.append(frame);
     """
     page = f"""<title>T</title><button onclick=say()>Say</button>
-        <button onclick="ws.close(3001, 1)">End</button>
+        <button onclick="ws.send(new Blob(['bye'])); ws.close(3001, 1)">End</button>
         <button onclick="this.append('.')">Wait</button>
         <ul></ul><script>{script}</script>"""
     inner = """<p>Frame</p><script>
@@ -179,6 +179,7 @@ def test_sockets(play, pytester):
     ]
     assert "127.0.0.1" not in tape.read_text()
     assert "HttpOnly" not in tape.read_text()
+    assert hashlib.sha256(b"bye").hexdigest()[:32] in tape.read_text()
     tape.write_text(
         tape.read_text()
         .replace('"shown": "hello"', '"shown": "hi"')

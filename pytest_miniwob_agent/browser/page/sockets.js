@@ -109,7 +109,7 @@ class WebSocket extends Wire {
     const sent = work(null, (async () => {
       const what = isFile ? encoded(await read) : read;
       await before;
-      if (part.state === 1) say(this, "SEND", what);
+      if (part.state < 3) say(this, "SEND", what);
       if (part.last === sent) part.last = null;
     })());
     part.last = sent;
@@ -129,7 +129,13 @@ class WebSocket extends Wire {
         this.#take({ type: "error" });
         this.#take({ type: "close", code: 1006, reason: "" });
       }, 0, false, []);
-    } else say(this, "CLOSE", { code: code ?? 1000, reason: String(reason) });
+      return;
+    }
+    const leave = () => {
+      if (part.state < 3) say(this, "CLOSE", { code: code ?? 1000, reason: String(reason) });
+    };
+    if (part.last) part.last.finally(leave); // of a file that is read
+    else leave();
   }
 }
 
