@@ -4,7 +4,7 @@ import pytest
 from own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.browser.own_page import open_page as open_task
-from pytest_miniwob_agent.core.actions import Click, Wait
+from pytest_miniwob_agent.core.actions import Click, Press, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import PageError
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
@@ -228,6 +228,13 @@ def test_the_first_click_is_lost(perturbed):
     lost = click(page, seen, "Save")
     assert (lost.reward, texts(lost.observation)) == (0, texts(seen))
     assert click(page, lost.observation, "Save").reward == 1
+
+
+def test_keys_work_after_a_click_that_is_lost(perturbed):
+    page, seen = perturbed("inert")
+    click(page, seen, "Save")
+    page.step(Press("TAB"))
+    assert "200 drawn" in texts(page.step(Press("ENTER")).observation)[-1]
 
 
 def test_random_numbers_of_a_perturbation_are_its_own(perturbed):

@@ -117,7 +117,8 @@ const PRESS = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
 let swallows = false;
 const onClick = (run) => {
   if (!hooks.click.length) PRESS.forEach((type) => document.addEventListener(type, (event) => {
-    if (!event.isTrusted || trial.seed === null) return;
+    const keyed = type === "click" && !event.detail; // such as ENTER on a button
+    if (!event.isTrusted || trial.seed === null || keyed) return;
     if (type === "pointerdown") swallows = hooks.click.some((hook) => hook(event));
     if (!swallows) return;
     Events.preventDefault(event);
