@@ -330,6 +330,34 @@ def test_functions_look_and_fail_as_those_of_the_browser(pages):
     assert any("a promise was rejected: NotSupportedError" in text for text in env.remarks())
 
 
+def test_all_clocks_and_random_numbers_are_the_pages_also_in_a_worker(pages):
+    env, seen = pages.show("""
+        <p id="here"></p><p id="there"></p>
+        <script>
+          const told = () => [
+            new Intl.DateTimeFormat("en").format(),
+            new Intl.DateTimeFormat("en").formatToParts()[4].value,
+            new Date(0).constructor === Date,
+            new File([], "a").lastModified,
+            performance.timeOrigin,
+            performance.mark("a").startTime,
+            performance.measure("b", { start: 0 }).duration,
+            performance.measure("c", { duration: 5, end: 9 }).startTime,
+          ].join();
+          here.textContent = told();
+          const code = `postMessage((${told})() + " " + crypto.randomUUID())`;
+          const worker = new Worker(URL.createObjectURL(new Blob([code])));
+          worker.onmessage = ({ data }) => { there.textContent = data; };
+          worker.postMessage(null);
+          window.task = { goal: "Look.", reward: () => 0 };
+        </script>
+    """)
+    here, there = texts(seen)
+    assert here == "9/13/2020,2020,true,1600000000000,1600000000000,0,0,4"
+    assert there.startswith(f"{here} ")
+    assert texts(env.reset()) == [here, there]
+
+
 def test_what_never_ends_is_waited_for_once_and_remarked(pages):
     env, seen = pages.show("""
         <button onclick="silent.postMessage(1)">Ask</button>

@@ -26,7 +26,8 @@ Everything else is in a world of ours, where no script of the page can replace a
 - `locators`: how a Playwright script names elements
 - `api`: the functions that Python calls
 
-`worker` runs first in the workers of apps.
+`worker` runs first in workers, and has `clocks`, what tells the time and makes random numbers beside
+`Date` and `Math.random`, in common with `work`.
 """
 
 from __future__ import annotations

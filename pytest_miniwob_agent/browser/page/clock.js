@@ -59,6 +59,7 @@ window.Date = new Proxy(RealDate, {
   apply: () => new RealDate(clock.now).toString(),
   get: (target, name) => (name === "now" ? () => clock.now : target[name]),
 });
+RealDate.prototype.constructor = window.Date;
 
 // Work of the browser, such as a file to be read, takes real time, and none of the page's: it is
 // waited for before any passes. A task is any object, from `start` to `end`; one without a name

@@ -20,7 +20,7 @@ try {
 export const own = window === top
   && (APP ? Boolean(Patterns.exec(/^https?:$/, location.protocol)) : location.host === OWN_HOST);
 
-// Tell Python of an app's page something (gate.py).
+// Tell Python something (gate.py).
 const binding = /** @type {any} */ (window[BINDING]);
 delete window[BINDING]; // no script of the page is to find it
 export const tell = (what) => binding?.(JSON.stringify(bare(what)));

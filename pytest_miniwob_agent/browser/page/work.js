@@ -2,14 +2,15 @@
 // of the browser is waited for, and no page time passes meanwhile.
 
 import {
-  Arrays, DOMException, Element, Math, Object, Patterns, Promise, Targets, apply,
-  construct, navigation, performance,
+  Arrays, DOMException, Element, Object, Patterns, Promise, Targets, apply,
+  construct, navigation,
 } from "./saved.js";
 import { outer, own, remark, trial } from "./trial.js";
 import { FRAMED, add, began, clock, end, remove, start, work } from "./clock.js";
+import { follow } from "./clocks.js";
 
 if (own || outer) {
-  const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream, Uint8Array } =
+  const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream } =
     window;
 
   const each = (names, run) => Arrays.forEach(names.split(" "), run);
@@ -247,44 +248,8 @@ if (own || outer) {
     return found;
   });
 
-  // The browser's other clocks use the page's clock too, and its other random numbers come from the
-  // page's.
-  Object.defineProperty(performance, "timeOrigin", { value: began });
+  // The browser's other clocks use the page's clock too.
   Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
-  Object.defineProperty(Event.prototype, "timeStamp", { get: () => clock.now - began });
-  const formats = Intl.DateTimeFormat.prototype;
-  const { get: formatOf } = Object.getOwnPropertyDescriptor(formats, "format");
-  Object.defineProperty(formats, "format", {
-    get() {
-      const format = formatOf.call(this);
-      return (date = clock.now) => format(date);
-    },
-  });
-  if (window.Temporal) {
-    const instant = () => Temporal.Instant.fromEpochMilliseconds(clock.now);
-    const zonedDateTimeISO = (zone = "UTC") => instant().toZonedDateTimeISO(zone);
-    Object.assign(Temporal.Now, {
-      instant,
-      zonedDateTimeISO,
-      plainDateTimeISO: (zone) => zonedDateTimeISO(zone).toPlainDateTime(),
-      plainDateISO: (zone) => zonedDateTimeISO(zone).toPlainDate(),
-      plainTimeISO: (zone) => zonedDateTimeISO(zone).toPlainTime(),
-    });
-  }
-  const DIGITS = "0123456789abcdef";
-  crypto.getRandomValues = (array) => {
-    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-    for (let at = 0; at < bytes.length; at++) bytes[at] = window.Math.random() * 256;
-    return array;
-  };
-  if (crypto.randomUUID) crypto.randomUUID = () => {
-    /** @type {any} */
-    let uuid = "";
-    for (let at = 0; at < 16; at++) {
-      const byte = Math.floor(window.Math.random() * 256);
-      if (at === 4 || at === 6 || at === 8 || at === 10) uuid += "-";
-      uuid += ({ 6: "4", 8: "a" }[at] ?? DIGITS[byte >> 4]) + DIGITS[byte & 15];
-    }
-    return uuid;
-  };
+  Object.defineProperty(IntersectionObserverEntry.prototype, "time", { get: () => clock.now - began });
+  follow(() => clock.now, began);
 }

@@ -1,6 +1,8 @@
 // Runs first in every worker of your own pages and of apps: its clock stands still at the instant of the
 // page's at which it was started, and its random numbers are the same every time.
 
+import { follow } from "./clocks.js";
+
 const { NOW } = Constants;
 const RealDate = Date;
 self.Date = new Proxy(RealDate, {
@@ -8,14 +10,11 @@ self.Date = new Proxy(RealDate, {
   apply: () => new RealDate(NOW).toString(),
   get: (target, name) => (name === "now" ? () => NOW : target[name]),
 });
+RealDate.prototype.constructor = self.Date;
 performance.now = () => 0;
 let state = 20200913;
 Math.random = () => {
   state = (state * 48271) % 2147483647;
   return state / 2147483647;
 };
-crypto.getRandomValues = (array) => {
-  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = Math.random() * 256;
-  return array;
-};
+follow(() => NOW, NOW);
