@@ -26,6 +26,12 @@ const rewrite = (rules) => {
     if (selector !== written.get(rule)) rule.selectorText = selector;
   }
 };
+// Scripts may use an element by its id, as a variable.
+const offer = (name) => Object.defineProperty(window, name, {
+  get: () => document.getElementById(name) ?? undefined,
+  set: (value) => { Object.defineProperty(window, name, { value, writable: true }); },
+  configurable: true,
+});
 const NAMING = ["id", "class", "for", "list", "aria-labelledby", "aria-describedby", "aria-controls"];
 const rename = () => {
   const root = page.root;
@@ -35,6 +41,7 @@ const rename = () => {
     for (const attribute of NAMING) {
       const value = getAttribute.call(element, attribute);
       const said = value?.trim() && value.trim().split(/\s+/).map(fresh).join(" ");
+      if (attribute === "id" && said !== value && window[value] === element) offer(value);
       if (said && said !== value) setAttribute.call(element, attribute, said);
     }
   }
@@ -88,6 +95,9 @@ replace(DOMTokenList, "remove", (plain) => function (...given) {
 });
 replace(DOMTokenList, "add", (plain) => function (...given) {
   plain(this, ...given.filter((name) => !holds(this, name)));
+});
+replace(DOMTokenList, "replace", (plain) => function (name, other) {
+  return plain(this, has.call(this, name) ? name : names.get(name) ?? name, other);
 });
 DOMTokenList.prototype.toggle = function (name, force = !holds(this, name)) {
   this[force ? "add" : "remove"](name);

@@ -122,6 +122,25 @@ def test_renamed_elements_look_and_work_the_same(perturbed):
     assert click(page, renamed, "Save").reward == 1
 
 
+def test_scripts_find_elements_that_are_renamed(perturbed):
+    body = """
+        <style>.on { font-weight: bold }</style><p id="out" class="off">-</p> <p id="last">-</p>
+        <button onclick="show()">Show</button>
+        <script>
+          const show = () => {
+            const { classList } = out;
+            const replaced = [classList.replace("none", "on"), classList.replace("off", "on")];
+            const { fontWeight } = getComputedStyle(window.out);
+            out.textContent = `${replaced} ${out.className} ${fontWeight}`;
+            last.textContent = last = "mine";
+          };
+          window.task = { goal: "Show.", reward: () => 0 };
+        </script>"""
+    page, seen = perturbed("renamed", body)
+    assert texts(click(page, seen, "Show").observation)[:2] == ["false,true on 700", "mine"]
+    assert page.remarks() == []
+
+
 def test_a_slow_answer_comes_at_last(perturbed):
     page, seen = perturbed("slow")
     assert "asking" in texts(click(page, seen, "Load 1").observation)
