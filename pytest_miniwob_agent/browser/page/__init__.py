@@ -26,8 +26,8 @@ Everything else is in a world of ours, where no script of the page can replace a
 - `locators`: how a Playwright script names elements
 - `api`: the functions that Python calls
 
-`worker` runs first in workers, and has `clocks`, what tells the time and makes random numbers beside
-`Date` and `Math.random`, in common with `work`.
+`worker` runs first in workers. It shares `clocks` with `work`: what tells the time beside `Date`,
+and makes random numbers beside `Math.random`.
 """
 
 from __future__ import annotations

@@ -27,9 +27,10 @@ const { timers, tasks } = clock;
 // What moves by the clock beside timers, on your own pages.
 let motion = null;
 export const moveWith = (found) => { motion = found; };
-// True if the browser's next frame brings something that scripts may notice, such as these events.
+// Events that come with a frame of the browser.
 export const FRAMED = ["close", "resize", "scroll", "scrollend", "select"];
 const WITH_FRAMES = `${Arrays.map(FRAMED, (type) => `[on${type}]`)}, [loading=lazy], [autofocus]`;
+// True if the next frame brings something that scripts may notice.
 export const framed = () => clock.framed ||= motion?.moves()
   || Documents.querySelector(document, WITH_FRAMES) !== null;
 // Wait for so many frames of the browser, in real time.

@@ -13,7 +13,7 @@ const Sheet = CSSStyleSheet;
 // `random` is the state of its generator, `own` what the script keeps.
 const kept = goesOn("perturbation", { random: null, applied: false, own: {} }, () => kept);
 let [name, data, needed, fault] = ["", null, false, null];
-const hooks = { __proto__: null, setUp: [], begin: [], shown: [], click: [], request: [] };
+const hooks = { __proto__: null, setUp: [], begin: [], shown: [], click: [] };
 
 const failed = (error) => new Fault(error instanceof Fault ? error.message
   : `the perturbation ${name} threw ${shownError(error)}`);
@@ -128,16 +128,16 @@ const onClick = (run) => {
 };
 
 // What answers a request in place of the task or the app, if anything does. It may take its time.
-export const interrupts = () => hooks.request.length > 0 && trial.seed !== null;
+let answers = null;
+export const interrupts = () => answers !== null && trial.seed !== null;
 export const interrupted = async (request) => {
   try {
-    return await hooks.request[0](request) ?? null;
+    return await answers(request) ?? null;
   } catch (error) {
     trial.fault ??= failed(error).message;
     return null;
   }
 };
-const onRequest = (run) => void Arrays.push(hooks.request, run);
 
 // The object `page` of a script.
 const page = {
@@ -148,10 +148,11 @@ const page = {
   random,
   pick: (list) => list[Math.floor(random() * list.length)],
   shuffled: (list) => list.map((one) => [random(), one]).sort(([a], [b]) => a - b).map(([, one]) => one),
-  later, wait, each, always, translate, hide, onClick, onRequest, Response,
+  later, wait, each, always, translate, hide, onClick, Response,
   setUp: (run) => void Arrays.push(hooks.setUp, run),
   begin: (run) => void Arrays.push(hooks.begin, run),
   shown: (run) => void Arrays.push(hooks.shown, run),
+  onRequest: (run) => { answers = run; },
   applied: () => { kept.applied = true; },
 };
 
