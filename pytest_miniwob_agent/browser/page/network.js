@@ -1,7 +1,7 @@
 // Your own pages, and those of an app: Python answers their requests (gate.py), and says when none is
 // under way. The page's clock waits for that.
 
-import { Bodies, Documents, Map, Object, Patterns, Promise } from "./saved.js";
+import { Bodies, Bytes, Documents, Map, Object, Patterns, Promise } from "./saved.js";
 import { leaving, own, takeBack, tell } from "./trial.js";
 import { listen } from "./listeners.js";
 import { add, askNetwork, clock, queued, work } from "./clock.js";
@@ -57,5 +57,5 @@ export const stay = () => {
 const { fetch } = window;
 export const download = (url, name) => work("a download", (async () => {
   const bytes = await Bodies.arrayBuffer(await fetch(url));
-  tell({ download: url, name, body: new Uint8Array(bytes).toBase64() });
+  tell({ download: url, name, body: Bytes.toBase64(new Uint8Array(bytes)) });
 })());

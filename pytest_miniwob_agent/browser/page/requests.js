@@ -2,8 +2,8 @@
 // Python hands them over (gate.py), in the order in which they were made.
 
 import {
-  Array, Arrays, Bodies, JSON, Map, Nodes, Object, Patterns, Promise, Response, Targets, URL,
-  URLPattern,
+  Array, Arrays, Bodies, Bytes, JSON, Map, Nodes, Object, Patterns, Promise, Response, Targets, URL,
+  URLPattern, fromBase64,
 } from "./saved.js";
 import {
   Fault, declared, goesOn, leaving, own, remark, shownError, tell, trial,
@@ -64,7 +64,7 @@ const packed = async (response) => {
   const bytes = Bodies.arrayBuffer(response);
   const { status, headers } = response;
   const whole = await (clock.streamed.has(response) ? bytes : work(null, bytes));
-  return { status, headers: [...headers], body: new Uint8Array(whole).toBase64() };
+  return { status, headers: [...headers], body: Bytes.toBase64(new Uint8Array(whole)) };
 };
 
 // What a handler returns. Time passes meanwhile.
@@ -130,7 +130,7 @@ export const handle = async (number, { method, url, headers, body }, blocks) => 
   if (document.readyState === "loading") {
     await new Promise((resolve) => Targets.addEventListener(document, "readystatechange", resolve));
   }
-  const fields = await work(null, sent(headers["content-type"] ?? "", body && Uint8Array.fromBase64(body)));
+  const fields = await work(null, sent(headers["content-type"] ?? "", body && fromBase64(body)));
   if (blocks) {
     made.push({ method, path: new URL(url).pathname, body: fields });
     if (routed(method, url)) remark(`the task can't answer a synchronous request: ${method} ${url}`);

@@ -2,7 +2,8 @@
 // app's or the tape's; what comes is delivered where nothing else is under way (page/network.js).
 
 import {
-  Arrays, DOMException, Map, Nodes, Number, Object, Set, String, Targets, URL, WeakMap, apply,
+  Arrays, Bytes, DOMException, Map, Nodes, Number, Object, Set, String, Targets, URL, WeakMap, apply,
+  fromBase64,
 } from "./saved.js";
 import { goesOn, outer, own, tell } from "./trial.js";
 import { add, queued, remove, work } from "./clock.js";
@@ -31,10 +32,10 @@ export const deliver = async (messages) => {
 
 const encoded = (data) => {
   if (ArrayBuffer.isView(data)) {
-    return { bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength).toBase64() };
+    return { bytes: Bytes.toBase64(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)) };
   }
   return /ArrayBuffer$/.test(data?.[window.Symbol.toStringTag])
-    ? { bytes: new Uint8Array(data).toBase64() } : { text: String(data).toWellFormed() };
+    ? { bytes: Bytes.toBase64(new Uint8Array(data)) } : { text: String(data).toWellFormed() };
 };
 
 const parts = new WeakMap(); // what sockets and event sources have that they do not show
@@ -92,7 +93,7 @@ class WebSocket extends Wire {
       const wasClean = code !== 1006;
       hear(this, new CloseEvent(type, { code: part.plain && wasClean ? 1005 : code, reason, wasClean }));
     } else if (type === "message") {
-      const bytes = binary ? Uint8Array.fromBase64(data).buffer : data;
+      const bytes = binary ? fromBase64(data).buffer : data;
       const content = binary && this.binaryType === "blob" ? new Blob([bytes]) : bytes;
       hear(this, new MessageEvent(type, { data: content, origin: part.origin }));
     } else hear(this, new Event(type));
@@ -222,7 +223,7 @@ const streamed = (response, signal) => {
   const take = (message) => {
     if (message.type === "close") stream.close();
     else if (message.type === "error") stream.error(new TypeError("network error"));
-    else stream.enqueue(message.binary ? Uint8Array.fromBase64(message.data) : new TextEncoder().encode(message.data));
+    else stream.enqueue(message.binary ? fromBase64(message.data) : new TextEncoder().encode(message.data));
   };
   wires.takers.set(key, take);
   Arrays.push(keys, key);
