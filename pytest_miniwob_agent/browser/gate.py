@@ -7,8 +7,6 @@ has arrived. The page's clock waits until nothing is under way (page/network.js)
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import threading
 from collections import deque
@@ -34,6 +32,8 @@ from pytest_miniwob_agent.browser.gate_commands import (
     WINDOWS,
     Deliveries,
     UnderWay,
+    download_by_script,
+    download_of,
     for_task,
     fulfilling,
     is_blocking,
@@ -49,7 +49,6 @@ from pytest_miniwob_agent.core.app import (
     PageRequest,
     PageResponse,
     Source,
-    file_name,
     without_refresh,
 )
 from pytest_miniwob_agent.core.errors import MiniwobError, PageError
@@ -226,8 +225,7 @@ class Gate:
             elif "request" in told:
                 self._take_answer(told)
             elif "download" in told:
-                name = told["name"] or file_name(told["download"], "")
-                self.downloads[name] = hashlib.sha256(base64.b64decode(told["body"])).hexdigest()
+                self.downloads |= [download_by_script(told)]
             else:
                 self._handed[event["session"]] = told["handed"]
             self._tell()
@@ -364,8 +362,7 @@ class Gate:
             return None
         if asked.leads and (answer.status in EMPTY or is_download(answer)):
             if answer.status not in EMPTY:
-                name = file_name(asked.url, answer.header("content-disposition"))
-                self.downloads[name] = hashlib.sha256(answer.body).hexdigest()
+                self.downloads |= [download_of(asked.url, answer)]
             return self._stay(paused, network)
         if asked.kind == "Document":
             answer = without_refresh(answer)

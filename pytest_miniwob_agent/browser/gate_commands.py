@@ -5,6 +5,7 @@ the sockets of an app's pages, between page (page/sockets.js) and app.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -14,7 +15,13 @@ from typing import Any
 
 from pytest_miniwob_agent.browser.devtools import Command, Message
 from pytest_miniwob_agent.browser.page import BINDING, worker_script
-from pytest_miniwob_agent.core.app import PageMessage, PageRequest, PageResponse, Source
+from pytest_miniwob_agent.core.app import (
+    PageMessage,
+    PageRequest,
+    PageResponse,
+    Source,
+    file_name,
+)
 
 ATTACHING = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 
@@ -107,6 +114,19 @@ def is_download(answer: PageResponse) -> bool:
     attached = "attachment" in answer.header("content-disposition")
     shown = not attached and SHOWN.search(answer.header("content-type"))
     return answer.status < 300 and not shown
+
+
+def download_of(url: str, answer: PageResponse) -> tuple[str, str]:
+    """The name and the digest of an answer that a window downloads."""
+    name = file_name(url, answer.header("content-disposition"))
+    return name, hashlib.sha256(answer.body).hexdigest()
+
+
+def download_by_script(told: Message) -> tuple[str, str]:
+    """The name and the digest of what a script or link of a page downloads (page/network.js)."""
+    answer = PageResponse(200, [], base64.b64decode(told["body"]))
+    name, digest = download_of(told["download"], answer)
+    return told["name"] or name, digest
 
 
 def for_task(request: PageRequest) -> str:
