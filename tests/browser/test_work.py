@@ -358,6 +358,30 @@ def test_all_clocks_and_random_numbers_are_the_pages_also_in_a_worker(pages):
     assert texts(env.reset()) == [here, there]
 
 
+def test_cookies_of_scripts_end_by_the_clock_of_the_page(pages):
+    """As js-cookie sets them, for days from now, and as it removes them."""
+    body = """
+        <button onclick="act()">Go</button><p id="shown"></p>
+        <script>
+          const task = { goal: "Look.", reward: () => 0 };
+          const at = (days) => new Date(Date.now() + 864e5 * days).toUTCString();
+          const act = async () => {
+            document.cookie = `week=1; expires=${at(7)}; path=/`;
+            document.cookie = `longer=1; expires=${at(-1)}; max-age=100`;
+            document.cookie = "gone=1";
+            document.cookie = `gone=; expires=${at(-1)}`;
+            document.cookie = "plain=1; expires=never";
+            await cookieStore.set({ name: "stored", value: "1", expires: Date.now() + 864e5 });
+            await cookieStore.set({ name: "late", value: "1" });
+            await cookieStore.set({ name: "late", value: "1", expires: Date.now() - 864e5 });
+            shown.textContent = document.cookie;
+          };
+        </script>"""
+    env, seen = pages.show(body)
+    after = click(env, seen, "Go").observation
+    assert texts(after)[-1] == "week=1; longer=1; plain=1; stored=1"
+
+
 def test_what_never_ends_is_waited_for_once_and_remarked(pages):
     env, seen = pages.show("""
         <button onclick="silent.postMessage(1)">Ask</button>

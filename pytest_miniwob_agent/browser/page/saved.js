@@ -25,7 +25,7 @@ export const methods = (prototype, names) => Object.fromEntries(names.split(" ")
   return [name, (self, ...values) => apply(value ?? get, self, values)];
 }));
 export const Arrays = methods(window.Array.prototype, "concat every filter forEach includes map push some splice");
-export const Strings = methods(String.prototype, "trim");
+export const Strings = methods(String.prototype, "replace trim");
 export const Patterns = methods(RegExp.prototype, "exec");
 export const Events = methods(Event.prototype, "preventDefault stopImmediatePropagation target type");
 export const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");

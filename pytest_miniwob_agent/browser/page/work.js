@@ -2,7 +2,7 @@
 // of the browser is waited for, and no page time passes meanwhile.
 
 import {
-  Arrays, DOMException, Element, Object, Patterns, Promise, Targets, apply,
+  Arrays, DOMException, Element, Object, Patterns, Promise, String, Strings, Targets, apply,
   construct, navigation,
 } from "./saved.js";
 import { outer, own, remark, trial } from "./trial.js";
@@ -252,4 +252,18 @@ if (own || outer) {
   Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
   Object.defineProperty(IntersectionObserverEntry.prototype, "time", { get: () => clock.now - began });
   follow(() => clock.now, began);
+
+  // Cookies that scripts set last as long as the trial, unless they have ended by the page's clock.
+  const { parse } = window.Date;
+  const cookies = Object.getOwnPropertyDescriptor(Document.prototype, "cookie");
+  const lasting = (text) => Strings.replace(text, /; *expires=([^;]*)/gi, (whole, date) =>
+    parse(date) <= clock.now && !Patterns.exec(/; *max-age=/i, text) ? "; max-age=0" : "");
+  Object.defineProperty(Document.prototype, "cookie", { ...cookies, set(text) {
+    apply(cookies.set, this, [lasting(String(text))]);
+  } });
+  if (window.CookieStore) replace(CookieStore.prototype, "set", (run, self, values) => {
+    const { 0: cookie } = values;
+    if (cookie?.expires) values[0] = { ...cookie, expires: cookie.expires > clock.now ? null : 1 };
+    return apply(run, self, values);
+  });
 }
