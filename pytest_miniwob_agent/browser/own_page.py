@@ -300,7 +300,7 @@ class AppPage(OwnPage):
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
         """Return the task's answer to a dialog."""
         said = self._task.dialogs.get(dialog.type, False)
-        return Accept(said if isinstance(said, str) else None) if said else None
+        return None if said is False else Accept(said if isinstance(said, str) else None)
 
     def _read(self, function: str, *values: Any) -> Any:
         if function == "start":

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from email import message_from_bytes
+from email import message_from_string
 from email.message import Message
 from html import escape
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -24,6 +25,8 @@ PASSIVE = frozenset(
 """Kinds of GET requests whose number is the browser's business: they may repeat or be missing."""
 
 START = "a path that begins with /, or a function of a seed that returns one"
+FUNCTION = "a plain function, neither async nor with yield"
+
 CLOCK = "seconds since 1970, such as datetime(2030, 1, 1, tzinfo=UTC).timestamp()"
 
 _REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
@@ -81,25 +84,37 @@ class PageRequest:
 
     @property
     def fields(self) -> Any:
-        """What was sent: JSON, the fields of a form, or a text; None where that is nothing."""
+        """What was sent: JSON, the fields of a form, or a text; without a body, the query's fields.
+
+        A field that was sent several times has a list; None where nothing was sent.
+        """
         content = self.content_type
         if not self.body:
-            return None
+            return _gathered(parse_qsl(urlsplit(self.url).query, keep_blank_values=True)) or None
         if "multipart/form-data" in content:
             whole = f"Content-Type: {content}\r\n\r\n".encode() + self.body
-            form: Any = message_from_bytes(whole)
-            found = {}
+            form: Any = message_from_string(whole.decode("latin-1"))
+            found = []
             for part in form.get_payload() if form.is_multipart() else ():
-                name = part.get_param("name", header="content-disposition")
-                found[name] = part.get_payload(decode=True).decode("utf-8", "replace")
-            return found or self.body.decode("utf-8", "replace")
+                name = str(part.get_param("name", header="content-disposition"))
+                name = name.encode("latin-1").decode("utf-8", "replace")
+                found.append((name, part.get_payload(decode=True).decode("utf-8", "replace")))
+            return _gathered(found) or self.body.decode("utf-8", "replace")
         text = self.body.decode("utf-8", "replace")
         if "urlencoded" in content:
-            return dict(parse_qsl(text, keep_blank_values=True))
+            return _gathered(parse_qsl(text, keep_blank_values=True))
         try:
             return json.loads(text)
         except ValueError:
             return text
+
+
+def _gathered(pairs: Iterable[tuple[str, str]]) -> dict[str, str | list[str]]:
+    """Return fields by their names, with a list of those that have the same."""
+    found: dict[str, list[str]] = {}
+    for name, value in pairs:
+        found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 REFUSED = -1
@@ -153,7 +168,7 @@ def app_hint(given: object) -> str:
 
 def without_refresh(answer: PageResponse) -> PageResponse:
     """Return a document whose refresh uses the page's clock (page/network.js)."""
-    if "html" not in answer.header("content-type"):
+    if "html" not in (answer.header("content-type") or "html"):
         return answer
     body = _REFRESH.sub(rb"\1miniwob-refresh", answer.body)
     if after := answer.header("refresh"):
@@ -189,12 +204,13 @@ class AppTrial:
     def asked(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> bool:
         """True if the trial has made a request of this method and path, with these fields.
 
-        `fields` are some of those that it sent, as JSON or as a form; others don't matter. What a
-        page says on a socket has the method `SEND`.
+        `path` may have a query. `fields` are some of those that it sent, as JSON, as a form, or in
+        the query where there is no body; others don't matter. What a page says on a socket has
+        the method `SEND`.
         """
         return any(
             one.method == method
-            and urlsplit(one.url).path == path
+            and path in (urlsplit(one.url).path, one.url[len(origin_of(one.url)) :])
             and (fields is None or _covers(one.fields, fields))
             for one in self.requests
         )
@@ -264,15 +280,17 @@ class AppTask:
     def __post_init__(self) -> None:
         for name, is_good, must in (
             ("app", _is_text(self.app), "the name of a fixture, or an address"),
-            ("goal", callable(self.goal) or _is_text(self.goal), "a text, or a function of a seed"),
-            ("start", callable(self.start) or _is_path(self.start), START),
-            ("setup", self.setup is None or callable(self.setup), "a function"),
-            ("reward", self.reward is None or callable(self.reward), "a function"),
-            ("solved_when", self.solved_when is None or callable(self.solved_when), "a function"),
+            ("name", _is_text(self.name), "a text"),
+            ("category", _is_text(self.category), "a text"),
+            ("goal", _is_function(self.goal) or _is_text(self.goal), f"a text, or {FUNCTION}"),
+            ("start", _is_function(self.start) or _is_path(self.start), START),
+            ("setup", self.setup is None or _is_function(self.setup), FUNCTION),
+            ("reward", self.reward is None or _is_function(self.reward), FUNCTION),
+            ("solved_when", self.solved_when is None or _is_function(self.solved_when), FUNCTION),
             ("dialogs", _are_answers(self.dialogs), 'such as {"confirm": True, "prompt": "Ann"}'),
             (
                 "scrub",
-                self.scrub is None or callable(self.scrub) or _are_replacements(self.scrub),
+                self.scrub is None or _is_function(self.scrub) or _are_replacements(self.scrub),
                 "a function of a text, or replacements by regular expressions",
             ),
             (
@@ -316,7 +334,9 @@ class AppTask:
     def scrubbed(self, text: str) -> str:
         """Return a text of the app without what differs at every run."""
         if callable(self.scrub):
-            return self.scrub(text)
+            if not isinstance(scrubbed := self.scrub(text), str):
+                raise UsageError(f"AppTask {self.name!r}: scrub returned {scrubbed!r}, not a text")
+            return scrubbed
         for pattern, replacement in (self.scrub or {}).items():
             text = re.sub(pattern, replacement, text)
         return text
@@ -324,6 +344,10 @@ class AppTask:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
+
+
+def _is_function(value: Any) -> bool:
+    return callable(value) and not (iscoroutinefunction(value) or isgeneratorfunction(value))
 
 
 def _are_texts(value: Any) -> bool:

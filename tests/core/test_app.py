@@ -2,7 +2,8 @@
 
 import pytest
 
-from pytest_miniwob_agent.core.app import PageRequest, domain_of, file_name
+from pytest_miniwob_agent.core.app import AppTrial, PageRequest, domain_of, file_name
+from pytest_miniwob_agent.core.observations import Observation
 
 
 @pytest.mark.parametrize(("hosts", "domain"), [
@@ -38,3 +39,28 @@ def test_a_form_whose_header_has_no_boundary_is_a_text():
         "Fetch", "POST", "http://a/", {"Content-Type": "multipart/form-data"}, body
     )
     assert request.fields == body.decode()
+
+
+def asked(path, fields=None, *, url="/search?q=milk&tag=a&tag=b", method="GET", **more):
+    request = PageRequest("Document", method, f"http://app.localhost{url}", **more)
+    trial = AppTrial(1, url, Observation("", ()), requests=[request])
+    return trial.asked(method, path, fields)
+
+
+@pytest.mark.parametrize(("given", "true"), [
+    ({"path": "/search", "fields": {"q": "milk"}}, True),
+    ({"path": "/search", "fields": {"tag": ["a", "b"]}}, True),
+    ({"path": "/search", "fields": {"q": "tea"}}, False),
+    ({"path": "/search?q=milk&tag=a&tag=b"}, True),
+    ({"path": "/search?q=milk"}, False),
+    ({"path": "/search"}, True),
+])  # fmt: skip
+def test_a_request_is_asked_for_by_its_query(given, true):
+    assert asked(**given) is true
+
+
+def test_fields_of_a_form_may_have_any_name():
+    body = '--b\r\nContent-Disposition: form-data; name="größe"\r\n\r\nM\r\n--b--\r\n'.encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    given = {"method": "POST", "url": "/", "headers": headers, "body": body}
+    assert asked("/", {"größe": "M"}, **given)
