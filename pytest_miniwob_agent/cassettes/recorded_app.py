@@ -177,10 +177,11 @@ class RecordedApp:
             step, request.kind, request.method, request.url, digest_of(request.sent), text
         )
         exchange.socket = request.socket
+        self._check_secrets(request, [request.url, text], (), b"")
         if answer is not None:
             exchange.status, exchange.headers = answer.status, _kept(answer.headers)
             exchange.socket = answer.socket
-            self._check_secrets(request, [request.url, text], exchange.headers, answer.body)
+            self._check_secrets(request, [], exchange.headers, answer.body)
             exchange.body = self._keep(answer.body)
             if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
                 raise PageError(
