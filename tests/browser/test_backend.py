@@ -154,12 +154,41 @@ class TestApi:
                 "() => nope,",
                 'task.api["GET /api/cart"] threw Reference',
             ),
+            (
+                '"GET /api/cart":',
+                '"GET /api/([^/]+)":',
+                'task.api has "GET /api/([^/]+)": its path is no URLPattern',
+            ),
         ],
     )
     def test_a_fault_of_the_api_names_the_route(self, pages, old, new, fault):
         with pytest.raises(PageError) as error:
             pages.show(CART.replace(old, new, 1))
         assert fault in str(error.value)
+
+
+def test_paths_of_routes_are_those_of_url_patterns(pages):
+    body = """
+        <p id="said"></p><script>
+          const task = {
+            goal: "Look.",
+            reward: () => 0,
+            api: {
+              "GET /items/:id(\\\\d+)": ({ params }) => `item ${params.id}`,
+              "GET /group{/:name}?": ({ params }) => `group ${params.name ?? "all"}`,
+              "GET /alt/(a|b)": () => "alt",
+              "GET /größe/:n?": ({ params }) => `size ${params.n ?? 0}`,
+              "GET http://other.example/x": () => "other",
+            },
+          };
+          const ask = async (path) => (await (await fetch(path)).text()).replaceAll('"', "");
+          const PATHS = ["/items/7", "/items/a", "/group", "/group/x", "/alt/b", "/größe",
+            "/größe/3", "http://other.example/x"];
+          Promise.all(PATHS.map(ask)).then((found) => { said.textContent = found.join(", "); });
+        </script>"""
+    _, seen = pages.show(body)
+    got = "item 7, , group all, group x, alt, size 0, size 3, other"
+    assert texts(seen)[0] == got
 
 
 WAITING = """

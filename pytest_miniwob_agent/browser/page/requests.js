@@ -22,9 +22,20 @@ if (own && trial.seed !== null) begin();
 
 // The parameters in the path of an address; null if it is not that of a route or pattern.
 const params = (pattern, url) => {
-  const { origin, pathname } = new URL(pattern, location.origin);
-  if (origin !== url.origin) return null;
+  const { 1: origin = location.origin, 2: pathname } = Patterns.exec(/^(https?:\/\/[^/]+)?(.*)$/, pattern);
+  if (new URL(origin).origin !== url.origin) return null;
   return new URLPattern({ pathname }).exec({ pathname: url.pathname })?.pathname.groups ?? null;
+};
+
+// Why the path of a route is no pattern; empty if it is one.
+const faultOf = (name) => {
+  try {
+    const { 1: path } = name.split(" ");
+    params(path, new URL(path, location.href));
+    return "";
+  } catch (error) {
+    return error.message;
+  }
 };
 
 const ROUTE = /^[A-Z]+ (\/|https?:\/\/)\S*$/;
@@ -37,11 +48,13 @@ export const checkRoutes = () => {
       throw new Fault(`task.api has ${JSON.stringify(name)}: a route is a method and a path, such `
         + 'as "POST /api/cart", and its value a function of the request');
     }
+    const fault = faultOf(name);
+    if (fault) throw new Fault(`task.api has ${JSON.stringify(name)}: its path is no URLPattern: ${fault}`);
   });
 };
 export const routed = (method, address) => {
   const url = new URL(address, Nodes.baseURI(document));
-  return routes().map(([name, handler]) => {
+  return routes().filter(([name]) => !faultOf(name)).map(([name, handler]) => {
     const [verb, path] = name.split(" ");
     return { name, handler, params: verb === method.toUpperCase() ? params(path, url) : null };
   }).find((route) => route.params);
