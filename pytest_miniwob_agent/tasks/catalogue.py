@@ -226,6 +226,9 @@ class Catalogue:
                 f"{shown} and {display_path(known.file)}{whose} are both called {page.task!r}, and "
                 "would share their cassettes: rename one of them"
             )
+        other = "rename the file or its folder"
+        if page.app is not None:
+            shown, other = f"{shown}: an AppTask", "give it another name or category"
         for what, name in (("task", page.task), ("category", page.category)):
             if not _NAME.fullmatch(name):
                 raise UsageError(
@@ -235,7 +238,7 @@ class Catalogue:
             if name in SUITES or name in CATEGORIES or name == OTHER:
                 raise UsageError(
                     f"{shown}: its {what} would be called {name!r}, which selects tasks of the "
-                    "miniwob package: rename the file or its folder"
+                    f"miniwob package: {other}"
                 )
         self.pages[page.task] = page
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_miniwob_agent import AppTask
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.tasks.catalogue import Catalogue
+from pytest_miniwob_agent.tasks.catalogue import Catalogue, TaskPage
 from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
 
 
@@ -99,6 +100,18 @@ def test_a_name_that_no_id_or_selector_can_have_is_an_error(folder, file, messag
     with pytest.raises(UsageError, match=message) as error:
         Catalogue([folder(file)])
     assert file in str(error.value)
+
+
+def test_a_name_that_an_app_s_task_can_not_have_is_an_error(tmp_path):
+    def add(name, **more):
+        task = AppTask(name, app="app", goal="Go.", solved_when=lambda trial: None, **more)
+        Catalogue().add(TaskPage(task.name, task.category, tmp_path / "test_x.py", app=task))
+
+    for given in ({"name": "all"}, {"name": "buy", "category": "paper"}):
+        with pytest.raises(UsageError, match=r"an AppTask: .*: give it another name or category"):
+            add(**given)
+    with pytest.raises(UsageError, match="name must be a text, not None"):
+        add(None)
 
 
 @pytest.mark.parametrize(
