@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import re
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -61,8 +62,8 @@ _DATE = re.compile(r";\s*expires=([^;]*)", re.IGNORECASE)
 _DOMAIN = re.compile(r";\s*domain=[^;]*", re.IGNORECASE)
 
 
-def address_of(task: AppTask, app: object) -> str:
-    """Return the address of an app: the value of its fixture, or its `url`.
+def address_of(task: AppTask, name: str, app: object) -> str:
+    """Return the address of an app: the value of the fixture of this name, or its `url`.
 
     Raises:
         UsageError: it is no address, or has a path.
@@ -72,13 +73,14 @@ def address_of(task: AppTask, app: object) -> str:
         found = found()
     if not isinstance(found, str) or not re.match(r"https?://[^/\s]+", found):
         raise UsageError(
-            f"AppTask {task.name!r}: the app {task.app!r} is {app!r}, which is no address: its "
+            f"AppTask {task.name!r}: the app {name!r} is {app!r}, which is no address: its "
             "fixture must return one, such as http://127.0.0.1:8000, or an object with a `url`"
         )
     if (path := found[len(origin_of(found)) :]) not in ("", "/"):
+        what = f"give the path as start={path!r}" if name == task.app else "leave the path out"
         raise UsageError(
-            f"AppTask {task.name!r}: the address of its app has a path, {path}, where an origin is "
-            f"expected: give the path as start={path!r}"
+            f"AppTask {task.name!r}: the address of {name!r} has a path, {path}, where an origin "
+            f"is expected: {what}"
         )
     return origin_of(found)
 
@@ -177,13 +179,16 @@ class LiveApp:
         self._inbox = Inbox(self._text_to_page)
         self._sockets = Sockets(self._inbox)
         self._secrets: dict[str, str] = {}  # stand-ins of what neither page nor tape may have
-        # Pairs of what the app and the page call the same.
-        self._names = [
-            pair
-            for origin, address in reversed(self._addresses.items())  # longer names come first
+        renamed = {
+            theirs: ours
+            for origin, address in self._addresses.items()
             if origin != address
-            for pair in ((address, origin), (urlsplit(address).netloc, urlsplit(origin).netloc))
-        ]
+            for theirs, ours in (
+                (address, origin), (urlsplit(address).netloc, urlsplit(origin).netloc)
+            )
+        }  # fmt: skip
+        self._names_to_page = _Names(renamed)
+        self._names_to_app = _Names({ours: theirs for theirs, ours in renamed.items()})
 
     @property
     def origins(self) -> list[str]:
@@ -286,7 +291,7 @@ class LiveApp:
             for name, value in request.headers.items()
             if name.lower() not in PLACE
         }
-        path = self._to_app(request.url[len(origin) :], escaped=True)
+        path = self._to_app(request.url[len(origin) :], quoted=True)
         if not any(name.lower() == "authorization" for name in headers):
             headers |= self._users[address]
         return address, path, headers
@@ -295,8 +300,9 @@ class LiveApp:
         address, path, headers = self._place(request)
         content, body = request.content_type, request.body
         if TEXT.search(content) or "form-data" in content:
-            escaped = "urlencoded" in content
-            body = self._to_app(body.decode("latin-1"), escaped=escaped).encode("latin-1")
+            text = body.decode("utf-8", "surrogateescape")
+            told = self._to_app(text, quoted="urlencoded" in content)
+            body = told.encode("utf-8", "surrogateescape")
         with self._bypass_vcr():
             return self._pool.urlopen(
                 request.method,
@@ -317,7 +323,7 @@ class LiveApp:
             if comes:
                 socket = self._number()
                 self._sockets.pass_on(socket, found)
-                return self._for_page(PageResponse(found.status, kept, socket=socket))
+                return self._for_page(request, PageResponse(found.status, kept, socket=socket))
             body = found.data
         except HTTPError as error:
             raise PageError(
@@ -329,32 +335,31 @@ class LiveApp:
                 f"{request} got {len(body):,} bytes, which is more than a recording takes "
                 f"({self._largest:,}): let the task do without it, or give --miniwob-max-answer"
             )
-        return self._for_page(PageResponse(found.status, kept, body))
+        return self._for_page(request, PageResponse(found.status, kept, body))
 
-    def _for_page(self, found: PageResponse) -> PageResponse:
+    def _for_page(self, request: PageRequest, found: PageResponse) -> PageResponse:
         content, body = found.header("content-type"), found.body
-        if TEXT.search(content):
-            body = self._to_page(body.decode("latin-1")).encode("latin-1")
-            if self._task.scrub:
-                charset = re.search(r"charset=([\w-]+)", content)
-                encoding = charset[1] if charset else "utf-8"
-                scrubbed = self._task.scrubbed(body.decode(encoding, "surrogateescape"))
-                body = scrubbed.encode(encoding, "surrogateescape")
-        headers = ((name, _lasting(name, self._to_page(value))) for name, value in found.headers)
+        # Without a type, browsers look at the body, too.
+        if TEXT.search(content) or not (content or b"\0" in body):
+            charset = re.search(r"charset=\"?([\w-]+)", content)
+            encoding = charset[1] if charset and _is_known(charset[1]) else "utf-8"
+            text = body.decode(encoding, "surrogateescape")
+            if (told := self._text_to_page(text)) != text:
+                body = told.encode(encoding, "surrogateescape")
+        origin = origin_of(request.url)
+        own = self._addresses[origin] == origin
+        headers = (
+            (name, _lasting(name, self._to_page(value), own=own)) for name, value in found.headers
+        )
         return replace(found, headers=tuple(headers), body=body)
 
-    def _to_app(self, text: str, *, escaped: bool = False) -> str:
-        for secret, stand_in in self._secrets.items():
-            text = text.replace(stand_in, secret)
-        for theirs, ours in self._names:
-            text = text.replace(ours, theirs)
-            if escaped:
-                text = text.replace(quote(ours, safe=""), quote(theirs, safe=""))
-        return text
+    def _to_app(self, text: str, *, quoted: bool = False) -> str:
+        for secret, stand_in in reversed(self._secrets.items()):  # 10 before 1
+            text = text.replace(stand_in, quote(secret, safe="") if quoted else secret)
+        return self._names_to_app.replaced(text)
 
     def _to_page(self, text: str) -> str:
-        for theirs, ours in self._names:
-            text = text.replace(theirs, ours).replace(quote(theirs, safe=""), quote(ours, safe=""))
+        text = self._names_to_page.replaced(text)
         for pattern in self._task.redact:
             text = re.sub(pattern, self._stand_in, text)
         return text
@@ -371,11 +376,38 @@ class LiveApp:
         self._pool.clear()
 
 
-def _lasting(name: str, value: str) -> str:
-    """A header as it holds in a later replay: a cookie that lasts does so as long as the trial."""
+class _Names:
+    """Other names of hosts and origins, in texts and addresses; these may be quoted in others."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = {quote(name, safe=""): quote(new, safe="") for name, new in names.items()}
+        self._names |= names
+        longest_first = map(re.escape, sorted(self._names, key=len, reverse=True))
+        before, after = r"(?:(?<![\w.-])|(?<=%2F)|(?<=%40))", r"(?![\w-]|\.\w|:\d|%3A\d)"
+        self._pattern = re.compile(f"{before}(?:{'|'.join(longest_first)}){after}")
+
+    def replaced(self, text: str) -> str:
+        """Return a text with them."""
+        if not self._names:
+            return text
+        return self._pattern.sub(lambda found: self._names[found[0]], text)
+
+
+def _is_known(charset: str) -> bool:
+    try:
+        return bool(codecs.lookup(charset))
+    except LookupError:
+        return False
+
+
+def _lasting(name: str, value: str, *, own: bool) -> str:
+    """A header as it holds in a later replay: a cookie that lasts does so as long as the trial.
+
+    Without `own`, the host has another name in the browser, and the cookie's domain is none there.
+    """
     if name.lower() != "set-cookie":
         return value
-    value = _DOMAIN.sub("", value)
+    value = value if own else _DOMAIN.sub("", value)
     return value if _is_gone(value) else _LASTS.sub("", value)
 
 

@@ -119,11 +119,11 @@ def _open_app(
     case = run.problem.case
 
     def start() -> tuple[Any, LiveApp]:
-        values = [_app_of(request, task, name) for name in (task.app, *task.origins)]
-        addresses = [address_of(task, value) for value in values]
+        values = {name: _app_of(request, task, name) for name in (task.app, *task.origins)}
+        addresses = [address_of(task, *named) for named in values.items()]
         live = LiveApp(task, addresses, bypass_vcr, settings.max_answer * 1_000_000)
         request.addfinalizer(live.close)
-        return values[0], live
+        return values[task.app], live
 
     mode = Record(settings.record)
     name = stem(model_folder(agent.name, run.problem.setup.model or ""), case)

@@ -19,7 +19,7 @@ PAGES = """
             body = body.replace("HOST", self.headers["Host"]).replace("OTHER", Handler.other)
             body = body.replace("SECURE", Handler.secure)
             if 300 <= status < 400:
-                headers = {"Location": body}
+                headers = {**headers, "Location": body}
             self.answer(body, status=status, **headers)
 
         def do_POST(self):
@@ -406,6 +406,104 @@ def test_a_cookie_ends_by_its_age_or_date(play):
     answers = {path: (200, "", {"Set_Cookie": cookie}) for path, cookie in cookies.items()}
     [prompt] = play({"/": page, **answers}, [['answer "x"']], "trial.answer")
     assert 'text "sid=7 none sid=7 none"' in prompt
+
+
+HOSTS = """
+    import socket
+
+    @pytest.fixture
+    def at(app, monkeypatch):
+        '''Have the app be at other hosts.'''
+        find, own = socket.getaddrinfo, ("127.0.0.1", int(app.rpartition(":")[2]))
+        hosts = ("localhost", "www.shop.example", "login.shop.example")
+        monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, *given, **more: find(
+            *(own if host in hosts and port == 80 else (host, port)), *given, **more))
+
+    @pytest.fixture
+    def local_app(at):
+        return "http://localhost"
+
+    @pytest.fixture
+    def shop_app(at):
+        return "http://www.shop.example"
+
+    @pytest.fixture
+    def login_app(at):
+        return "http://login.shop.example"
+"""
+
+
+def test_an_app_at_the_default_port_of_this_machine_keeps_its_links(play):
+    page = """<a href="http://localhost/there?next=http%3A%2F%2Flocalhost%2Fback">Go</a>
+        <p>my.localhost, localhost:1</p>"""
+    prompts = play(
+        {"/": page, "/there": "<h1>There</h1><p id=p></p><script>p.append(location)</script>"},
+        [["click id=1"], ['answer "x"']], "trial.answer", 'app="local_app"',
+        textwrap.dedent(HOSTS),
+    )  # fmt: skip
+    assert "my.localhost, localhost:1" in prompts[0]
+    there = "http://app.localhost/there?next=http%3A%2F%2Fapp.localhost%2Fback"
+    assert f'text "{there}"' in prompts[1]
+
+
+def test_hosts_of_an_app_share_the_cookies_of_their_domain(play):
+    cookie = {"Set_Cookie": "sid=7; Domain=.shop.example; Path=/"}
+    prompts = play(
+        {"/": "<a href=http://login.shop.example/login>Log in</a>",
+         "/login": (302, "http://www.shop.example/in", cookie),
+         "/in": "<p id=p></p><script>p.append(document.cookie)</script>"},
+        [["click id=1"], ['answer "x"']], "trial.answer", 'app="shop_app", origins=["login_app"]',
+        textwrap.dedent(HOSTS),
+    )  # fmt: skip
+    assert 'text "sid=7"' in prompts[1]
+
+
+FORMS = """
+    @pytest.fixture
+    def strict_app():
+        from urllib.parse import parse_qs
+
+        class Strict(Handler):
+            count = 0
+
+            def do_GET(self):
+                Strict.count += 1
+                field = "<input type=hidden name=t value='{}'>"
+                field = field.format(f"Schlüssel-a+b/{Strict.count}=")
+                self.answer(f"<form method=post>{field}<button>Send</button>")
+
+            def do_POST(self):
+                sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                if parse_qs(sent)["t"] == [f"Schlüssel-a+b/{Strict.count}="]:
+                    self.do_GET()
+                else:
+                    self.answer("<h1>Forbidden</h1>", status=403)
+
+        with serving(Strict) as url:
+            yield url
+"""
+
+
+def test_an_app_gets_its_own_secrets_in_a_form_however_many_there_are(play, pytester):
+    prompts = play(
+        {}, [*([f"click id={n}"] for n in range(1, 12)), ['answer "x"']], "trial.answer",
+        r'app="strict_app", redact=[r"Schl\u00fcssel-[\w+/=]+"]', textwrap.dedent(FORMS),
+    )  # fmt: skip
+    assert len(prompts) == 12
+    assert "Forbidden" not in prompts[-1]
+    traffic = [path.read_text() for path in pytester.path.glob("cassettes/**/*.jsonl")]
+    assert "Schl" not in "".join([*prompts, *traffic])
+
+
+def test_an_answer_without_a_type_is_a_text(play):
+    page = "<h1>It took 12 ms</h1><p>token-abc</p><a href=/there>http://HOST</a>"
+    [prompt] = play(
+        {"/": (200, page, {"Content-Type": ""})}, [['answer "x"']], "trial.answer",
+        r'app="app", redact=["token-\w+"], scrub={r"took \d+ ms": "took 1 ms"}',
+    )  # fmt: skip
+    assert '"It took 1 ms"' in prompt
+    assert '"redacted-1"' in prompt
+    assert 'link "http://app.localhost"' in prompt
 
 
 ROUTES = """
