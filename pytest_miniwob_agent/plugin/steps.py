@@ -179,23 +179,15 @@ class ResultsFile(Step):
         found = one_per_case(outcome.result for outcome in outcomes)
         results = Results(found, self._partial, "this run", shard)
         baseline = self._config.stash.get(BASELINE, None)
-        if baseline is not None and shard is None:
-            before, gate = baseline
-            root, seeds = project_folder(self._config), state.settings.seeds
-            left_out = state.selection.left_out(before, root, seeds)
-            self.verdict = judge(before, results, gate, left_out, state.settings.prices)
-        if file := state.settings.results:
+        try:
+            if baseline is not None and shard is None:
+                before, gate = baseline
+                root, seeds = project_folder(self._config), state.settings.seeds
+                left_out = state.selection.left_out(before, root, seeds)
+                self.verdict = judge(before, results, gate, left_out, state.settings.prices)
+        finally:  # what ran is kept, also where the gate can't judge it
             whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
-            beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
-            if not shard and not (whole and all(result.conclusive for result in results.results)):
-                self._stays = "not all items have an outcome"
-            elif self.verdict and self.verdict.failed and self._is_judged_by(file):
-                self._stays = "it is the baseline, and the gate failed"
-            path = beside if self._stays else file
-            results.write(path.resolve())
-            self._written = path
-            if path == file:
-                beside.unlink(missing_ok=True)
+            self._write(results, whole=whole)
         if self.verdict and self.verdict.gate.kind == "twins":
             markdown = TwinsView(twins_of(results), self.verdict).markdown()
             report_to_github(markdown, self.verdict)
@@ -203,9 +195,28 @@ class ResultsFile(Step):
             view = ComparisonView(self.verdict.both, self.verdict)
             report_to_github(view.markdown(), self.verdict, view.changed[0])
 
+    def _write(self, results: Results, *, whole: bool) -> None:
+        """Write the file, or another beside it if it is to stay as it was."""
+        file = self._state.settings.results
+        if file is None:
+            return
+        beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
+        passed = self.verdict is not None and not self.verdict.failed
+        if not results.shard and not (whole and all(each.conclusive for each in results.results)):
+            self._stays = "not all items have an outcome"
+        elif not results.shard and not passed and self._is_judged_by(file):
+            self._stays = "it is the baseline, and the gate failed"
+        path = beside if self._stays else file
+        results.write(path.resolve())
+        self._written = path
+        if path == file:
+            beside.unlink(missing_ok=True)
+
     def _is_judged_by(self, file: Path) -> bool:
         """True if the baseline is what this file holds, not what is committed of it."""
-        source = self._config.stash[BASELINE].results.source
+        if (baseline := self._config.stash.get(BASELINE, None)) is None:
+            return False
+        source = baseline.results.source
         return not source.startswith("git:") and same_file(Path(source), file)
 
     def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:

@@ -171,15 +171,17 @@ def judge(
     both = Comparison(baseline, head, by_task=gate.by_task)
     least = gate.at_least
     for pair in both.pairs:
-        fewest = min(pair.before.conclusive, pair.after.conclusive)
+        fewest = min(pair.before.conclusive, len(pair.after.results))
         if least and fewest < least:
+            count = counted(fewest, "sample")
             raise UsageError(
-                f"gate {gate}: {pair.item} has {fewest} samples; ask for fewer, or repeat items"
+                f"gate {gate}: {pair.item} has {count}; ask for fewer, or repeat items"
             )
     changed = [
         pair
         for pair in both.pairs
-        if pair.before.count_as_solved(least) != pair.after.count_as_solved(least)
+        if pair.after.conclusive >= (least or 0)
+        and pair.before.count_as_solved(least) != pair.after.count_as_solved(least)
     ]
     regressed = tuple(pair for pair in changed if pair.before.count_as_solved(least))
     progressed = tuple(pair for pair in changed if pair.after.count_as_solved(least))

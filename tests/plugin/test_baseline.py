@@ -486,6 +486,19 @@ class TestSettings:
             kept = f"it is the baseline, and the gate failed, so {after} stays as it was"
             result.stdout.fnmatch_lines([kept])
 
+    def test_results_that_the_gate_can_not_judge_are_kept_but_not_as_the_baseline(
+        self, baseline, run, project
+    ):
+        base, name = baseline.read_bytes(), "base.incomplete.jsonl"
+        for results, written in (("new.jsonl", "new.jsonl"), ("base.jsonl", name)):
+            args = ["--miniwob-gate=items:2", f"--miniwob-results={results}"]
+            result = run("--miniwob-baseline=base.jsonl", *args, lost=["click-menu-2 1"])
+            assert result.ret == pytest.ExitCode.TESTS_FAILED
+            result.stdout.fnmatch_lines(["*gate items:2: * has 1 sample; *"])
+            found = read_results(project.path / written)
+            assert MENU in {each.item for each in found.results if not each.solved}
+        assert baseline.read_bytes() == base
+
     def test_a_first_pull_request_is_judged_by_its_tests_alone(self, baseline, run, project):
         for command in (
             "init -q -b main", "add tox.ini", "-c user.name=n -c user.email=e@a.org commit -qm x",

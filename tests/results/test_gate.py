@@ -111,6 +111,15 @@ class TestItemsGate:
         assert re.search(r"\d of 3 solved \(.*; .*; .*\) -> ", verdict.reasons[0].details[0])
         with pytest.raises(UsageError, match=r"items:4: .*click-pie/1 has 3 samples"):
             judge(base, head, Gate.parse("items:4"))
+        with pytest.raises(UsageError, match=r"items:2: .*click-pie/1 has 1 sample;"):
+            judge(run_of("+"), run_of("+"), Gate.parse("items:2"))
+
+    @pytest.mark.parametrize("samples", ["++d", "+ed", "ddd"])
+    def test_samples_that_are_inconclusive_fail_it_and_are_not_too_few(self, samples):
+        verdict = judge(run_of(["+++"]), run_of([samples]), Gate.parse("items:3"))
+        assert verdict.decision == "failed"
+        assert set(kinds(verdict)) - {"empty"} == {"unclear"}
+        assert verdict.regressed == ()
 
 
 class TestInconclusiveItems:
