@@ -31,6 +31,7 @@ from pytest_miniwob_agent.results.twins import twins_of
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
+LEAST_TASKS = 6  # with fewer, `paired:by-task` can't show a fall
 
 USAGE = (
     "gates are items, items:M, paired[:ALPHA][:by-task] and rate:POINTS; M is a number of samples, "
@@ -343,14 +344,24 @@ def _not_worse(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
 
 
 def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
-    """A hint with the least number of items or samples that would decide, and pytest's options."""
+    """A hint with the least number of items or samples that would decide, and pytest's options.
+
+    By task only further tasks decide, which no option adds.
+    """
     times = whole.change.deciding_share(float(MARGIN), gate.alpha)
+    tasks = len({pair.task for pair in whole.pairs})
+    if gate.by_task:
+        more = max(LEAST_TASKS - tasks, math.ceil(tasks * times) - tasks, 1)
+        return (
+            f"at least {counted(more, 'further task')}, recorded at the baseline's commit too, "
+            "would decide; more seeds or samples of the same tasks may not",
+            "",
+        )
     count = len(whole.pairs)
     more = max(1, math.ceil(count * times) - count)
     samples = max(pair.samples for pair in whole.pairs)
     repeats = max(samples + 1, math.ceil(samples * times))
     seeds = sorted({result.seed for pair in whole.pairs for result in pair.after.results})
-    tasks = len({pair.task for pair in whole.pairs})
     last = seeds[-1] + max(1, math.ceil(more / tasks))
     return (
         f"at least {counted(more, 'further item')} would decide, or {repeats} samples of each "

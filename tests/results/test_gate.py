@@ -233,6 +233,17 @@ class TestReasons:
         assert kinds(verdict) == ["undecided"]
         assert verdict.reasons[0].text.endswith(", by task)")
 
+    @pytest.mark.parametrize(("tasks", "least"), [(1, 5), (3, 3), (8, 1)])
+    def test_by_task_only_further_tasks_decide(self, tasks, least):
+        def runs(*outcomes):
+            parts = [run_of("+" * 8, task=f"task-{n}") for n in range(1, tasks)]
+            return joined(run_of(outcomes, task="task-0"), *parts)
+
+        (reason,) = judge(runs(*"+" * 8), runs(*"-" * 8), Gate.parse("paired:by-task")).reasons
+        found = re.match(r"at least (\d+) further tasks?, recorded at", reason.hint)
+        assert int(found[1]) >= least
+        assert reason.options == ""
+
     def test_the_rate_over_all_items_counts_not_that_of_a_category(self):
         base = joined(run_of("++", "1-screen-1-step"), run_of("-" * 18 + "++"))
         head = joined(run_of("--", "1-screen-1-step"), run_of("+" * 18 + "++"))
