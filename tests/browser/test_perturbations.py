@@ -256,6 +256,37 @@ def test_keys_work_after_a_click_that_is_lost(perturbed):
     assert "200 drawn" in texts(page.step(Press("ENTER")).observation)[-1]
 
 
+def test_a_click_is_lost_only_where_the_function_returns_true(perturbed):
+    counts = "page.onClick(() => page.kept.clicks = (page.kept.clicks ?? 0) + 1);"
+    page, seen = perturbed(Perturbation("counts", counts))
+    assert click(page, seen, "Save").reward == 1
+
+
+def test_the_first_answer_of_several_functions_counts(perturbed):
+    script = """
+        page.onRequest(() => { page.kept.asked = "1"; });
+        page.onRequest(async () => page.Response.json({ said: page.kept.asked + "2" }));
+        page.onRequest(() => page.Response.json({ said: "3" }));
+    """
+    page, seen = perturbed(Perturbation("several", script))
+    assert "200 12" in texts(click(page, seen, "Load 1").observation)
+
+
+def test_what_begins_later_begins_at_once(perturbed):
+    script = """
+        page.onClick(() => {
+          page.begin(() => document.body.append("begun"));
+          page.each("#load", (button) => { button.value = "each"; });
+          page.translate({ Three: "Drei", "200 {}": "Said {}" });
+        });
+    """
+    page, seen = perturbed(Perturbation("later", script))
+    found = texts(click(page, seen, "Load 1").observation)
+    assert "Drei" in found
+    assert "begun" in found[-1]
+    assert any(text.startswith("Said drawn") for text in found)
+
+
 def test_random_numbers_of_a_perturbation_are_its_own(perturbed):
     def drawn(kind):
         page, seen = perturbed(kind)

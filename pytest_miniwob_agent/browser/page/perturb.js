@@ -13,7 +13,8 @@ const Sheet = CSSStyleSheet;
 // `random` is the state of its generator, `own` what the script keeps.
 const kept = goesOn("perturbation", { random: null, applied: false, own: {} }, () => kept);
 let [name, data, needed, fault] = ["", null, false, null];
-const hooks = { __proto__: null, setUp: [], begin: [], shown: [], click: [] };
+const hooks = { __proto__: null, setUp: [], begin: [], shown: [], click: [], request: [] };
+let begun = false;
 
 const failed = (error) => new Fault(error instanceof Fault ? error.message
   : `the perturbation ${name} threw ${shownError(error)}`);
@@ -25,6 +26,7 @@ export const perturb = (event, ...values) => {
   }
   try {
     while (hooks[event].length) hooks[event].shift()(...values);
+    if (event === "begin") begun = true;
   } catch (error) {
     throw failed(error);
   }
@@ -47,8 +49,14 @@ const random = () => {
 const later = (ms, run) => add(run, ms, false, []);
 const wait = (ms) => new Promise((resolve) => { later(ms, resolve); });
 
-// Call a function now, when the trial has begun, and after each change of the document.
-const always = (run) => Arrays.push(hooks.begin, () => {
+// Call a function once the trial has begun, or now if it has.
+const begin = (run) => {
+  if (begun) run();
+  else Arrays.push(hooks.begin, run);
+};
+
+// Call a function when the trial has begun, and after each change of the document.
+const always = (run) => begin(() => {
   run();
   const options = { subtree: true, childList: true, characterData: true, attributes: true };
   new Observer(run).observe(document, options);
@@ -119,7 +127,7 @@ const onClick = (run) => {
   if (!hooks.click.length) PRESS.forEach((type) => document.addEventListener(type, (event) => {
     const keyed = type === "click" && !event.detail; // such as ENTER on a button
     if (!event.isTrusted || trial.seed === null || keyed) return;
-    if (type === "pointerdown") swallows = hooks.click.some((hook) => hook(event));
+    if (type === "pointerdown") swallows = hooks.click.some((hook) => hook(event) === true);
     if (!swallows) return;
     Events.preventDefault(event);
     Events.stopImmediatePropagation(event);
@@ -128,15 +136,17 @@ const onClick = (run) => {
 };
 
 // What answers a request in place of the task or the app, if anything does. It may take its time.
-let answers = null;
-export const interrupts = () => answers !== null && trial.seed !== null;
+export const interrupts = () => hooks.request.length > 0 && trial.seed !== null;
 export const interrupted = async (request) => {
   try {
-    return await answers(request) ?? null;
+    for (let at = 0; at < hooks.request.length; at++) {
+      const answer = await hooks.request[at](request);
+      if (answer) return answer;
+    }
   } catch (error) {
     trial.fault ??= failed(error).message;
-    return null;
   }
+  return null;
 };
 
 // The object `page` of a script.
@@ -148,11 +158,10 @@ const page = {
   random,
   pick: (list) => list[Math.floor(random() * list.length)],
   shuffled: (list) => list.map((one) => [random(), one]).sort(([a], [b]) => a - b).map(([, one]) => one),
-  later, wait, each, always, translate, hide, onClick, Response,
+  later, wait, begin, each, always, translate, hide, onClick, Response,
   setUp: (run) => void Arrays.push(hooks.setUp, run),
-  begin: (run) => void Arrays.push(hooks.begin, run),
   shown: (run) => void Arrays.push(hooks.shown, run),
-  onRequest: (run) => { answers = run; },
+  onRequest: (run) => void Arrays.push(hooks.request, run),
   applied: () => { kept.applied = true; },
 };
 
