@@ -4,7 +4,7 @@ import pytest
 from own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.browser.own_page import open_page as open_task
-from pytest_miniwob_agent.core.actions import Click, Press, Wait
+from pytest_miniwob_agent.core.actions import Choose, Click, Press, Wait
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import PageError
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
@@ -285,6 +285,22 @@ def test_what_begins_later_begins_at_once(perturbed):
     assert "Drei" in found
     assert "begun" in found[-1]
     assert any(text.startswith("Said drawn") for text in found)
+
+
+def test_options_keep_their_values_if_their_texts_are_replaced(perturbed):
+    body = """
+        <select><option>One</option><option> Two </option></select>
+        <script>
+          const list = document.querySelector("select");
+          window.task = {
+            goal: "Choose two.",
+            perturb: { language: { One: "Eins", Two: "Zwei" } },
+            reward: () => list.value === "Two" ? 1 : 0,
+          };
+        </script>"""
+    page, seen = perturbed("language", body)
+    assert seen.elements[0].value == "Eins"
+    assert page.step(Choose("Zwei", seen.elements[0].id)).reward == 1
 
 
 def test_random_numbers_of_a_perturbation_are_its_own(perturbed):

@@ -96,7 +96,10 @@ const translate = (words) => {
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       if (node instanceof Text) {
         const said = node.parentElement?.matches("script, style, textarea") ? node.data : translated(node.data);
-        if (said !== node.data) node.data = said;
+        if (said === node.data) continue;
+        const option = node.parentElement?.closest("option");
+        option?.setAttribute("value", option.value); // which is its text, if it has no such attribute
+        node.data = said;
         continue;
       }
       const element = /** @type {any} */ (node);
