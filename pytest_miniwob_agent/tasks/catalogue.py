@@ -148,9 +148,22 @@ class TaskPage:
             for path in _SCRIPT.findall(texts[0])
         ]
         texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
-        if any(re.search(rf"\bperturb\b.*\b{kind.name}\b", text, re.DOTALL) for text in texts):
+        if any(_declares(text, kind.name) for text in texts):
             return ""
         return f"the page declares no task.perturb = {{{kind.name}: ...}}"
+
+
+def _declares(text: str, kind: str) -> bool:
+    """True if a script declares a kind of perturbation: in a literal, or else in any other way."""
+    _, *literals = re.split(r"\bperturb\s*[:=]\s*\{", text)
+    for place, literal in enumerate(literals):
+        count = 1
+        while count:  # only the names of its first level are left
+            literal, count = re.subn(r"\{[^{}]*\}", "", literal)
+        literals[place] = literal.partition("}")[0]
+    if not literals or any("..." in literal for literal in literals):
+        return re.search(rf"\bperturb\b.*\b{kind}\b", text, re.DOTALL) is not None
+    return any(re.search(rf"\b{kind}\b[\"']?\s*(?:[:(,]|$)", literal) for literal in literals)
 
 
 class Catalogue:

@@ -130,6 +130,27 @@ def test_a_perturbation_may_be_declared_in_a_script_that_a_page_names(folder, sr
     assert select_tasks(["pay~lang*"], Catalogue([pages])) == [("shop", "pay~language")]
 
 
+@pytest.mark.parametrize(
+    ("declared", "kinds"),
+    [
+        ('task = { perturb: { language: { moved: "x" } }, goal: "moved" }; // twins', {"language"}),
+        (
+            'task.perturb = {"moved": "ul", twins() { expired(); }}; reworded(1);',
+            {"moved", "twins"},
+        ),
+        ("const twins = 1, moved = 2; task = { perturb: { moved, twins } };", {"moved", "twins"}),
+        ("task.perturb = { ...shared, moved }; shared.language = {};", {"moved", "language"}),
+        ("task.perturb = shared({ moved: 'ul' });", {"moved"}),
+    ],
+)
+def test_the_perturbations_of_a_page_are_those_that_it_declares(folder, declared, kinds):
+    pages = folder("pay.html")
+    (pages / "pay.html").write_text(f"<script>{declared}</script>")
+    names = [name for _, name in select_tasks(["pay~*"], Catalogue([pages]))]
+    needing = {"moved", "reworded", "language", "twins", "expired"}
+    assert {name.partition("~")[2] for name in names} & needing == kinds
+
+
 def test_a_folder_without_pages_is_an_error_that_says_how_to_write_one(folder, tmp_path):
     with pytest.raises(UsageError, match=r"has no pages: .*miniwob-agent new-task NAME --pages"):
         Catalogue([folder("style.css")])
