@@ -53,12 +53,18 @@ class Pair:
         return min(self.before.conclusive, self.after.conclusive)
 
     @property
-    def shares(self) -> tuple[Fraction, Fraction]:
-        """The shares of solved samples, before and after."""
+    def compared(self) -> tuple[Samples, Samples]:
+        """The samples that are compared, before and after: the first conclusive ones."""
         before, after = (
             Samples(tuple(each for each in side.results if each.conclusive)[: self.samples])
             for side in (self.before, self.after)
         )
+        return before, after
+
+    @property
+    def shares(self) -> tuple[Fraction, Fraction]:
+        """The shares of solved samples, before and after."""
+        before, after = self.compared
         return before.share, after.share
 
     @property
@@ -238,8 +244,8 @@ class Comparison:
     @property
     def _compared(self) -> dict[str, list[Result]]:
         return {
-            "before": [result for pair in self.pairs for result in pair.before.results],
-            "after": [result for pair in self.pairs for result in pair.after.results],
+            name: [result for pair in self.pairs for result in pair.compared[side].results]
+            for side, name in enumerate(("before", "after"))
         }
 
 

@@ -85,6 +85,15 @@ class TestText:
         assert "95 % intervals, over the items that both have" in printed.replace("\n", " ")
         assert "click-pie/1: 3 of 3 solved (correct; correct; correct) ->" in printed
 
+    def test_calls_and_tokens_are_those_of_the_samples_that_are_compared(self, files, capsys):
+        for name, count in (("old", 2), ("new", 3)):
+            samples = tuple(make_result(0, repeat=n) for n in range(1, count + 1))
+            Results(samples).write(files / f"{name}.jsonl")
+        assert main(["compare", "old.jsonl", "new.jsonl", "--format", "json"]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert data["calls"]["after"] == data["calls"]["before"] == {"all": 4, "plan": 4}
+        assert data["tokens"]["after"] == {"prompt": 2000, "completion": 20}
+
     def test_items_of_one_side_inconclusive_items_and_partial_runs_are_listed(self, files, capsys):
         run_of("++").write(files / "old.jsonl")
         run_of("++e", first=2, partial=["-x"]).write(files / "new.jsonl")
