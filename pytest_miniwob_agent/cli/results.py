@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -182,7 +183,11 @@ def compare(options: Namespace) -> int:
     try:
         baseline = read_results(options.base, beside=next(iter(options.heads), None))
     except NoResultsYet as error:
-        print(f"no baseline yet, nothing judged: {error}")
+        as_json = options.format == "json"
+        if as_json:
+            print(json.dumps({"miniwob_compare": 1, "baseline": None}, indent=1))
+        remark = f"no baseline yet, nothing judged: {error}"
+        print(remark, file=sys.stderr if as_json else sys.stdout)
         return 0
     heads = [read_results(head, beside=options.base) for head in options.heads]
     if options.first and heads:
@@ -218,19 +223,25 @@ def compare(options: Namespace) -> int:
     verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None
     one = ComparisonView(several[0], verdict)
     view = one if len(heads) == 1 else SeveralView(several)
-    _show(view, options)
-    if twins and options.format == "text":
-        print(f"\n{TwinsView(twins).text(shutil.get_terminal_size().columns)}", end="")
-    report_to_github(view.markdown(), verdict, one.changed[0] if len(heads) == 1 else ())
+    within = [TwinsView(twins)] if twins else []
+    _show(view, options, *within)
+    markdown = "\n".join(each.markdown() for each in [view, *within])
+    report_to_github(markdown, verdict, one.changed[0] if len(heads) == 1 else ())
     return int(verdict is not None and verdict.failed)
 
 
-def _show(view: ComparisonView | SeveralView | TwinsView, options: Namespace) -> None:
+def _show(
+    view: ComparisonView | SeveralView | TwinsView, options: Namespace, *within: TwinsView
+) -> None:
+    """Print a view and, behind it, the pairs within the run."""
     if options.format == "json":
-        print(json.dumps(view.data(), indent=1))
+        more = {"pairs": within[0].data()["twins"]} if within else {}
+        print(json.dumps(view.data() | more, indent=1))
+    elif options.format == "markdown":
+        print("\n".join(each.markdown() for each in [view, *within]), end="")
     else:
-        text = view.text(shutil.get_terminal_size().columns)
-        print(view.markdown() if options.format == "markdown" else text, end="")
+        width = shutil.get_terminal_size().columns
+        print("\n".join(each.text(width) for each in [view, *within]), end="")
 
 
 def add_tables(commands: Commands) -> None:

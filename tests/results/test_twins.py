@@ -1,6 +1,7 @@
 """Pairs within a run: items, and the same perturbed or attacked."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -147,7 +148,9 @@ def test_the_verdict_on_pairs_is_by_task_where_the_table_is(tmp_path, capsys):
     assert "p = 1," in data["gate"]["reasons"][0]["text"]
 
 
-def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(tmp_path, capsys):
+def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(
+    tmp_path, capsys, monkeypatch
+):
     file = tmp_path / "results.jsonl"
     both = [
         replace(result, setup=setup)
@@ -162,6 +165,19 @@ def test_compare_shows_the_pairs_of_each_agent_below_the_comparison_of_agents(tm
     assert lines[first + 2].startswith("late 2 100 (16–100) 50 (1–99) -50.0")
     assert lines[second + 2].startswith("late 2 50 (1–99) 100 (16–100) +50.0")
     assert any(line.startswith("whole") for line in lines[:first])
+    for form in ("markdown", "json"):
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+        assert main(["compare", str(file), "--format", form]) == 0
+        printed = capsys.readouterr().out
+        if form == "markdown":
+            assert re.search(r"whole[\s\S]*a/m\n.*\nlate +2 +100", printed)
+        else:
+            assert {kind["kind"] for kind in json.loads(printed)["pairs"]["b/m"]["kinds"]} == {
+                "late"
+            }
+        assert re.search("whole[\\s\\S]*b/m\n", (tmp_path / "summary.md").read_text())
+    monkeypatch.delenv("GITHUB_ACTIONS")
     assert main(["compare", str(file), "--gate=perturbed:-10"]) == 1
     assert "a/m clean 2 of 2 (16–100), late 1 of 2" in capsys.readouterr().out
 

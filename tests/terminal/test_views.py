@@ -206,8 +206,14 @@ def test_without_a_baseline_nothing_is_judged(files, capsys, monkeypatch):
     for command in ("init -q -b main", "-c user.name=n -c user.email=e@a.org commit -q -m x"
                     " --allow-empty"):  # fmt: skip
         subprocess.run(["git", *command.split()], cwd=files, check=True)
-    assert main(["compare", "git:main", "new.jsonl", "--gate", "items"]) == 0
-    assert capsys.readouterr().out.startswith("no baseline yet, nothing judged: main has no new.j")
+    arguments = ["compare", "git:main", "new.jsonl", "--gate", "items"]
+    remark = "no baseline yet, nothing judged: main has no new.j"
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith(remark)
+    assert main([*arguments, "--format", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {"miniwob_compare": 1, "baseline": None}
+    assert printed.err.startswith(remark)
 
 
 def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
