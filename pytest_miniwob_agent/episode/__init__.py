@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import sys
 import traceback
 from asyncio import AbstractEventLoop
@@ -145,5 +146,8 @@ def _traceback(error: BaseException, agent: Agent) -> Iterator[str]:
     for frame in frames[first:]:
         path = Path(frame.filename)
         if frame.filename == own or not path.is_relative_to(_PACKAGE):
-            yield f"{display_path(path)}:{frame.lineno}: in {frame.name}"
+            *installed, inside = re.split(r"/(?:site-packages|lib/python3\.\d+)/", path.as_posix())
+            shown = display_path(Path(inside) if installed else path)
+            name = shown.name if shown.is_absolute() else shown  # the same on every machine
+            yield f"{name}:{frame.lineno}: in {frame.name}"
             yield f"    {frame.line}"

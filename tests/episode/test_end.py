@@ -1,5 +1,6 @@
 """What agents do once the page has judged."""
 
+import json
 import re
 
 import openai
@@ -111,6 +112,19 @@ def test_an_exception_while_trials_are_left_ends_the_trial_and_is_told_from_the_
     assert re.search(r"test_end\.py:\d+: in solve$", lines[start + 1])
     assert lines[start + 2] == "    self.more(llm)"
     assert not [line for line in lines if "episode/__init__.py" in line]
+
+
+def test_files_outside_the_project_are_named_as_on_every_machine(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def more(llm):
+        llm.complete("Go on.", "ask")
+        json.loads("no")
+
+    episode, _ = play(more, -1.0, trials=2)
+    lines = [line for line in episode.explain().splitlines() if ": in " in line]
+    assert lines[0].startswith("test_end.py:")
+    assert lines[-1].startswith("json/decoder.py:")
 
 
 def test_what_is_not_the_agents_doing_is_raised():
