@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pytest_miniwob_agent.tasks.catalogue import SUITES, Catalogue, page_suites
-from pytest_miniwob_agent.tasks.selectors import PERTURBED
+from pytest_miniwob_agent.tasks.catalogue import Catalogue
+from pytest_miniwob_agent.tasks.selectors import suite_names
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -43,7 +43,7 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="SELECTOR",
         help="task, category, CATEGORY/TASK, glob over them, or suite: "
-        f"{', '.join(dict.fromkeys([*SUITES, *page_suites(), *PERTURBED]))} (default: "
+        f"{', '.join(suite_names())} (default: "
         "the tasks of --pages; without that all, every task)",
     )
     add_pages(parser)

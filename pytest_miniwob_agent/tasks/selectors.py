@@ -30,6 +30,11 @@ MOST_SEEDS = 1_000_000
 """The most seeds of one range."""
 
 
+def suite_names() -> list[str]:
+    """Return the names of all suites."""
+    return list(dict.fromkeys([*SUITES, *PROBLEM_LISTS, *page_suites(), *PERTURBED]))
+
+
 def select_tasks(
     selectors: Sequence[str], catalogue: Catalogue | None = None
 ) -> list[tuple[str, str]]:
@@ -54,7 +59,7 @@ def select_tasks(
         name: {task for task, _ in PROBLEM_LISTS[name].read()}
         for name in PROBLEM_LISTS.keys() & set(selectors)
     }
-    names = list(dict.fromkeys([*SUITES, *PROBLEM_LISTS, *page_suites(), *PERTURBED]))
+    names = suite_names()
     picked: dict[tuple[str, str], None] = {}
     for whole in selectors:
         selector, kind = split_task(whole)

@@ -47,6 +47,8 @@ def test_every_command_has_help_that_fits_a_terminal(capsys, monkeypatch, comman
     assert text.startswith(f"usage: miniwob-agent {command} ")
     assert max(map(len, text.splitlines())) < 80
     assert not re.search(r"\w-\n", text)  # options are not broken at a hyphen
+    if command in ("tasks", "certify"):
+        assert "suite: paper, rci, webwise, all, browsergym, " in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
