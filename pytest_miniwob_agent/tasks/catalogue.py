@@ -239,18 +239,18 @@ class Catalogue:
                 f"{shown} and {display_path(known.file)}{whose} are both called {page.task!r}, and "
                 "would share their cassettes: rename one of them"
             )
-        other = "rename the file or its folder"
+        where, other = str(shown), "rename the file or its folder"
         if page.app is not None:
-            shown, other = f"{shown}: an AppTask", "give it another name or category"
+            where, other = f"{shown}: an AppTask", "give it another name or category"
         for what, name in (("task", page.task), ("category", page.category)):
             if not _NAME.fullmatch(name):
                 raise UsageError(
-                    f"{shown}: a task or a folder of tasks can't be called {name!r}; use letters "
+                    f"{where}: a task or a folder of tasks can't be called {name!r}; use letters "
                     "of ASCII, digits, `-`, `_` and `.`, and begin with a letter or a digit"
                 )
             if name in SUITES or name in CATEGORIES or name == OTHER:
                 raise UsageError(
-                    f"{shown}: its {what} would be called {name!r}, which selects tasks of the "
+                    f"{where}: its {what} would be called {name!r}, which selects tasks of the "
                     f"miniwob package: {other}"
                 )
         self.pages[page.task] = page
