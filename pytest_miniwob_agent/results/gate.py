@@ -171,13 +171,7 @@ def judge(
         return _judge_alone(head, gate)
     both = Comparison(baseline, head, by_task=gate.by_task)
     least = gate.at_least
-    for pair in both.pairs:
-        fewest = min(pair.before.conclusive, len(pair.after.results))
-        if least and fewest < least:
-            count = counted(fewest, "sample")
-            raise UsageError(
-                f"gate {gate}: {pair.item} has {count}; ask for fewer, or repeat items"
-            )
+    _check_samples(both, gate)
     changed = [
         pair
         for pair in both.pairs
@@ -214,6 +208,17 @@ def judge(
     found, note = _within(both, gate, prices or {})
     reasons, notes = reasons + found, note + notes
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
+
+
+def _check_samples(both: Comparison, gate: Gate) -> None:
+    """Raise a `UsageError` if an item has too few samples; of this run, inconclusive ones count."""
+    for pair in both.pairs:
+        fewest = min(pair.before.conclusive, len(pair.after.results))
+        if fewest < (gate.at_least or 0):
+            count = counted(fewest, "sample")
+            raise UsageError(
+                f"gate {gate}: {pair.item} has {count}; ask for fewer, or repeat items"
+            )
 
 
 def _judge_alone(head: Results, gate: Gate) -> Verdict:
