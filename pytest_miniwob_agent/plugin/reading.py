@@ -136,7 +136,9 @@ def read_settings(config: pytest.Config) -> Settings:
         if option.flag:
             values[option.key] = bool(in_file if on_line is None else on_line)
             continue
-        text = "\n".join(in_file) if isinstance(in_file, list) else str(in_file or "")
+        text = "" if in_file is None else str(in_file)  # of a number in TOML, which may be 0
+        if isinstance(in_file, list):
+            text = "\n".join(in_file)
         value = None
         if text and (on_line is None or option.marker):
             value = option.read(option.ini, text, folder)

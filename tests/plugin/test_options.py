@@ -188,3 +188,25 @@ def test_values_of_toml_are_read(project):
     assert settings.prices.keys() == {"m", "n"}
     assert settings.llm_params == {"temperature": 0}
     assert read_settings(project.parseconfig("-o", "miniwob_seeds=1")).ini["seeds"] == [1]
+
+
+@pytest.mark.parametrize(
+    ("values", "seeds", "message"),
+    [
+        ("seeds = 0", [0], None),
+        ("pages = []", None, None),
+        ("trials = 0", None, "miniwob_trials: '0' must be a positive integer"),
+        ("max_calls = 0", None, "miniwob_max_calls: '0' must be a positive integer"),
+        ("max_cost = 0.0", None, "miniwob_max_cost: '0.0' must be an amount of US dollars"),
+        ("max_calls = false", None, "'miniwob_max_calls' expects one of"),
+    ],
+)
+def test_no_value_of_toml_is_ignored(project, values, seeds, message):
+    (project.path / "tox.ini").unlink()
+    (project.path / "pytest.toml").write_text(f"[pytest]\nminiwob_{values}\n")
+    if message is None:
+        assert read_settings(project.parseconfig()).ini["seeds"] == seeds
+        return
+    result = project.runpytest("--collect-only")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
