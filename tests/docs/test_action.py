@@ -77,14 +77,18 @@ def test_it_replays_judges_and_comments_once(step):
     assert "prompt 66 -> 66" in body
 
 
-def test_a_regression_fails_the_job_and_an_incomplete_run_is_what_is_commented(step):
+@pytest.mark.parametrize("baseline", ["git:main", "git:main:base.jsonl"])
+def test_a_regression_fails_the_job_and_an_incomplete_run_is_what_is_commented(step, baseline):
     folder = step.folder
     step("replay", ARGS="-k click-menu-2", BASELINE="")
     shutil.copy(folder / "results.jsonl", folder / "base.jsonl")
+    git(folder, "init", "-b", "main")
+    git(folder, "add", "results.jsonl", "base.jsonl")
+    git(folder, "commit", "-m", "Keep results")
     next(folder.glob("cassettes/*/*/click-menu-2/1.yaml")).unlink()
-    run = step("replay", ARGS="-k click-menu-2", BASELINE="base.jsonl")
+    run = step("replay", ARGS="-k click-menu-2", BASELINE=baseline)
     assert run.returncode == 1
-    step("comment", BASELINE="base.jsonl", NUMBER="7", GITHUB_REPOSITORY="me/mine")
+    step("comment", BASELINE=baseline, NUMBER="7", GITHUB_REPOSITORY="me/mine")
     body = json.loads((folder / "gh.jsonl").read_text().splitlines()[-1])[-1]
     assert "error after: 1" in body
 
