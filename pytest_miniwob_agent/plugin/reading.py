@@ -25,7 +25,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.budget import check_price
-from pytest_miniwob_agent.models.params import check_params
+from pytest_miniwob_agent.models.params import check_params, shown_url
 from pytest_miniwob_agent.plugin.options import parse_folders
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
 
@@ -255,4 +255,7 @@ def _shown(config: pytest.Config, words: list[str]) -> str:
     kept = json.dumps(settings.kept_params, ensure_ascii=False)
     for given in (config.getoption("miniwob_llm_params"), config.getini("miniwob_llm_params")):
         words = [word.replace(given, kept) for word in words] if given else words
+    for name in ("miniwob_base_url", "miniwob_remote"):
+        for url in filter(None, (config.getoption(name), config.getini(name))):
+            words = [word.replace(url, shown_url(url)) for word in words]
     return shlex.join(redact(words, settings.sent_only_texts))

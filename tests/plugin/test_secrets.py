@@ -81,6 +81,22 @@ def test_what_is_sent_only_is_neither_stored_nor_shown(one_item, chat_server, ad
         assert text not in everything, text
 
 
+@pytest.mark.parametrize(
+    ("option", "shown"),
+    [
+        ("--miniwob-base-url=http://tok3n@h:9/v1?k=q7zz", "http://[*][*][*]@h:9/v1?[*][*][*]"),
+        ("-ominiwob_base_url=http://tok3n@h:9/v1?k=q7zz", "http://[*][*][*]@h:9/v1?[*][*][*]"),
+        ("--miniwob-remote=http://tok3n@h:9", "http://[*][*][*]@h:9"),
+    ],
+)
+def test_a_suggested_command_has_no_part_of_an_address_that_may_be_secret(one_item, option, shown):
+    result = one_item.run_item(None, option, "--miniwob-report=report", record="none")
+    result.stdout.fnmatch_lines([f"*pytest *={shown}*"])
+    everything = stored_in(one_item) + str(result.stdout) + str(result.stderr)
+    assert "tok3n" not in everything
+    assert "q7zz" not in everything
+
+
 KEY_PAGE = FAKE_PAGE.replace('f"Open the menu', f'f"Key:\\n{KEY}\\nOpen the menu').replace(
     '"Save"', f'"Save\\t{KEY}"'
 )
