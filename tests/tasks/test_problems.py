@@ -102,6 +102,7 @@ def test_a_list_of_ones_own_is_a_csv_beside_the_test(run):
     result.stdout.fnmatch_lines_random(["*click-menu-2/7]*", "*click-tab-2/9]*"])
     run('"click-tab*", problems="mine.csv"', page=FAKE_PAGE).assert_outcomes(passed=1)
     run('problems="mine.csv"', "--miniwob-seeds=7", page=FAKE_PAGE).assert_outcomes(passed=1)
+    run('problems="mine.csv"', "--miniwob-seeds=8", page=FAKE_PAGE).assert_outcomes(skipped=1)
 
 
 @pytest.mark.parametrize("arguments", ['"browsergym"', 'problems="mine.csv"'])
