@@ -111,7 +111,8 @@ def _find_class(name: str) -> Callable[..., Any]:
         if isinstance(error, ModuleNotFoundError) and error.name == top and here:
             hint = (
                 f"; {top} is in {Path.cwd()}, which pytest does not import from: add pythonpath = "
-                '["."] below [tool.pytest.ini_options] in pyproject.toml, or run python -m pytest'
+                '["."] to its ini file (below [pytest] in pytest.toml, below [tool.pytest] or '
+                "[tool.pytest.ini_options] in pyproject.toml), or run python -m pytest"
             )
         raise UsageError(f"agent {name!r}: can't import {module_name}: {error}{hint}") from error
     found: Callable[..., Any] | None = getattr(module, class_name, None)

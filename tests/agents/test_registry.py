@@ -108,7 +108,7 @@ def test_a_module_that_pytest_does_not_import_from_its_folder_is_refused_with_th
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_agent_here.py").write_text("")
     message = refuse("my_agent_here:Mine")
-    assert 'add pythonpath = ["."] below [tool.pytest.ini_options]' in message
+    assert 'add pythonpath = ["."] to its ini file (below [pytest] in pytest.toml' in message
 
 
 @pytest.mark.parametrize("name", ["..", " ", "x" * 101, 5])
