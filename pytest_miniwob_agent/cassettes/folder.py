@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.models.api import FOLDER
 
@@ -58,8 +59,11 @@ def stem(folder: str, case: Case) -> str:
 
 def case_name(case: Case) -> str:
     """Return the task and the sample of a case, as `case_of` returns them of its stem."""
-    task = "~".join(map(_safe_name, case.task.split("~")))
-    return f"{task}/{case.sample}"
+    return f"{_task_folder(case.task)}/{case.sample}"
+
+
+def _task_folder(task: str) -> str:
+    return "~".join(map(_safe_name, task.split("~")))
 
 
 def _safe_name(name: str) -> str:
@@ -193,12 +197,16 @@ def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) 
     """
     if (path := Path(case)).is_file():
         return path
-    end = case_of(case)
+    *setup, task, sample = ["", *case.split("/")]
+    end = f"{_task_folder(task)}/{sample}"
     stems = finished_stems(folder)
-    found = [stem for stem in stems if stem == case or case_of(stem) == end]
+    if len(setup) == 4:  # of an id that begins with agent and model
+        stems = [stem for stem in stems if model_folder_of(stem) == "/".join(setup[1:3])]
+    found = [case] if case in stems else [stem for stem in stems if case_of(stem) == end]
     if not found:
         recorded = sorted({case_of(stem) for stem in stems})
-        raise UsageError(f"{folder} has no cassette of {case}{nearest(end, recorded)}")
+        where = display_path(folder)
+        raise UsageError(f"{where} has no cassette of {case}{nearest(end, recorded)}")
     if len(found) > 1:
         decided = set(used()).intersection(found)
         found = list(decided) if len(decided) == 1 else found

@@ -62,9 +62,9 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 def catalogue_of(options: argparse.Namespace) -> Catalogue:
     """Return the catalogue that a command works on."""
-    from pytest_miniwob_agent.plugin.reading import pages_of_ini_file
+    from pytest_miniwob_agent.plugin.reading import of_ini_file
 
-    return Catalogue(options.pages or pages_of_ini_file())
+    return Catalogue(options.pages or of_ini_file("pages") or [])
 
 
 def selectors_of(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:

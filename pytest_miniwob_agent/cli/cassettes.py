@@ -40,9 +40,8 @@ def add_cassettes(commands: Commands) -> None:
             parser.add_argument(
                 "--cassettes",
                 type=Path,
-                default=Path("cassettes"),
                 metavar="DIR",
-                help="the folder of cassettes (%(default)s)",
+                help="the folder of cassettes (default: that of the ini file, or cassettes)",
             )
         return parser
 
@@ -127,11 +126,13 @@ def _used_cassettes(
 def stats(options: Namespace) -> int:
     """Print the size of cassettes by agent, model and category."""
     from pytest_miniwob_agent.cassettes.upkeep import count_calls
+    from pytest_miniwob_agent.plugin.reading import of_ini_file
 
-    folder, shown = options.cassettes, ""
+    folder, shown = options.cassettes or of_ini_file("cassettes"), ""
     rows = count_calls(folder, PENDING.with_name(ASIDE))
     if not any(row.items for row in rows.values()):
-        raise UsageError(f"there are no cassettes in {folder}; name their folder with --cassettes")
+        where = display_path(folder)
+        raise UsageError(f"there are no cassettes in {where}; name their folder with --cassettes")
     for (model_folder, category), row in rows.items():
         if model_folder != shown:
             print(shown := model_folder)
@@ -156,8 +157,10 @@ def show(options: Namespace) -> int:
     """Print the calls of an item's cassette."""
     from pytest_miniwob_agent.cassettes.upkeep import shown_calls
     from pytest_miniwob_agent.plugin.inner import collect
+    from pytest_miniwob_agent.plugin.reading import of_ini_file
 
-    path = find_cassette(options.cassettes, options.case, lambda: collect([]).used.stems)
+    folder = options.cassettes or of_ini_file("cassettes")
+    path = find_cassette(folder, options.case, lambda: collect([]).used.stems)
     print(display_path(path), *shown_calls(path), sep="\n\n")
     return 0
 

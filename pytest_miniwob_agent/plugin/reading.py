@@ -26,7 +26,6 @@ from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params, shown_url
-from pytest_miniwob_agent.plugin.options import parse_folders
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
 
 SETTINGS = pytest.StashKey[Settings]()
@@ -105,16 +104,18 @@ def find_ini_file(*args: str) -> tuple[Path | None, dict[str, Any]]:
     return path, values
 
 
-def pages_of_ini_file() -> list[Path]:
-    """Return the folders that `miniwob_pages` names in the ini file of the working directory.
+def of_ini_file(key: str) -> Any:
+    """Return the value of an option in the ini file of the working directory, or its default.
 
     Raises:
-        UsageError: pytest can't read the ini file.
+        UsageError: pytest can't read the ini file, or the value is not valid.
     """
     inipath, values = find_ini_file()
-    value = getattr(values.get("miniwob_pages"), "value", "")
-    folders = parse_folders(value if isinstance(value, str) else "\n".join(value))
-    return [inipath.parent / folder for folder in folders] if inipath else []
+    [option] = [option for option in OPTIONS if option.key == key]
+    value = getattr(values.get(option.ini), "value", "")
+    text = "\n".join(value) if isinstance(value, list) else str(value)
+    folder = inipath.parent if inipath else Path.cwd()
+    return option.read(option.ini, text or option.default or "", folder)
 
 
 def settings_of(config: pytest.Config) -> Settings:

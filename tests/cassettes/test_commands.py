@@ -7,8 +7,10 @@ import yaml
 from cassette_files import ORIGIN, make_call, plant
 from projects import INNER_RUNS, ROOT
 
+from pytest_miniwob_agent.cassettes.folder import stem
 from pytest_miniwob_agent.cassettes.format import write_cassette
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.case import Case
 
 FOLDER = "cassettes/reflective/m"
 MENU = f"{FOLDER}/click-menu-2/1.yaml"
@@ -160,15 +162,42 @@ def test_stats_count_by_model_and_category(folder, run):
         ]
     )
     err = run("stats", "--cassettes=none", status=2)
-    assert "; name their folder with --cassettes" in err
+    assert "there are no cassettes in none; name their folder with --cassettes" in err
+
+
+def test_stats_and_show_read_the_folder_of_the_ini_file(folder, run, monkeypatch):
+    (folder / "pytest.ini").write_text("[pytest]\nminiwob_cassettes = kept\n")
+    err = run("stats", status=2)
+    assert "there are no cassettes in kept; name their folder with --cassettes" in err
+    (folder / "cassettes").rename(folder / "kept")
+    assert "2 calls: 1 plan, 1 summarise" in run("stats")
+    (folder / "below").mkdir()
+    monkeypatch.chdir(folder / "below")
+    assert "The menu was opened." in run("show", "click-menu-2/1")
+    err = run("show", "click-menu-2/1", "--cassettes=cassettes", status=2)
+    assert "cassettes has no cassette of click-menu-2/1" in err
+
+
+def test_show_takes_the_id_of_a_page_whose_name_has_capitals(folder, run):
+    case = Case(task="SignUp", category="pages", seed=1)
+    plant(folder, f"cassettes/{stem('reflective/m', case)}.yaml")
+    assert "=== call 1" in run("show", "pages/SignUp/1")
 
 
 @pytest.mark.parametrize(
     "case",
-    ["n-screen-n-step/click-menu-2/1", "click-menu-2/1", "reflective/m/click-menu-2/1", MENU],
-    ids=["id", "end of an id", "stem", "file"],
+    [
+        "n-screen-n-step/click-menu-2/1",
+        "click-menu-2/1",
+        "reflective/m/n-screen-n-step/click-menu-2/1",
+        "reflective/m/click-menu-2/1",
+        MENU,
+    ],
+    ids=["id", "end of an id", "id with agent and model", "stem", "file"],
 )
 def test_show_prints_the_calls_as_a_conversation(folder, run, case):
+    if case.startswith("reflective"):
+        plant(folder, "cassettes/rci/m/click-menu-2/1.yaml")
     out = run("show", case)
     assert out == (
         f"{MENU}\n"
@@ -180,6 +209,8 @@ def test_show_prints_the_calls_as_a_conversation(folder, run, case):
 
 
 def test_show_names_what_it_can_not_decide_on(folder, run):
+    err = run("show", "rci/m/n-screen-n-step/click-menu-2/1", status=2)
+    assert "has no cassette of rci/m/n-screen-n-step/click-menu-2/1\n" in err
     err = run("show", "click-menu/1", status=2)
     assert "has no cassette of click-menu/1 (did you mean click-menu-2/1" in err
     copy = plant(folder, "copy.yml")
