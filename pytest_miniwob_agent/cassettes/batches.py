@@ -94,15 +94,22 @@ class Batch(NamedTuple):
 class Batches:
     """The batches of one batch file, with `answers.jsonl` beside it; to be closed.
 
-    Without a `base_url`, the server is that of `OPENAI_BASE_URL` or the client's default. Every
-    step raises:
+    Without a `base_url`, the server is that of `OPENAI_BASE_URL` or the client's default. The key
+    is that of `key_variable`, or of `OPENAI_API_KEY`. Every step raises:
 
     - `ModelError`: the server can't be reached, refuses, or gives an invalid answer.
     - `UsageError`: there is no key, the address is not valid, or a file is damaged.
     """
 
-    def __init__(self, pending: Path, base_url: str | None, retries: int = RETRIES) -> None:
+    def __init__(
+        self,
+        pending: Path,
+        base_url: str | None,
+        key_variable: str | None = None,
+        retries: int = RETRIES,
+    ) -> None:
         self._pending = pending
+        self._key_variable = key_variable
         self._option = base_url
         self._address = base_url or os.environ.get("OPENAI_BASE_URL") or None
         self._retries = retries
@@ -113,7 +120,7 @@ class Batches:
     def _client(self) -> openai.OpenAI:
         if self._address and not is_server(self._address):
             raise UsageError("--base-url or OPENAI_BASE_URL must be an http or https address")
-        key = Keys(self._address, option="--base-url").key()
+        key = Keys(self._address, self._key_variable, "--base-url").key()
         server, query = split_url(self._address)
         with checked_environment():
             return openai.OpenAI(
@@ -326,7 +333,8 @@ class Batches:
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             problem = f"gave an invalid answer for {what}: {error}"
         server = shown_url(str(self._client.base_url)).rstrip("/")
-        problem = shorten(redact(problem, sent_only_texts({}, self._address)))
+        known = [self._client.api_key, *sent_only_texts({}, self._address)]
+        problem = shorten(redact(problem, known))
         raise ModelError(f"{server} {problem}{hint}")
 
 

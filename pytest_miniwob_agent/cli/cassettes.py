@@ -177,7 +177,7 @@ Send the calls of deferred recording to a provider's Batch API.
 
 Repeat the last four until no request is pending. Each step can be interrupted and repeated: no
 request is submitted while a batch holds it, or once it is answered. The key is taken from
-OPENAI_API_KEY.
+OPENAI_API_KEY, or the variable that miniwob_key_variable of the ini file names.
 """
 
 
@@ -202,7 +202,9 @@ def add_batch(commands: Commands) -> None:
             help="the batch file; answers.jsonl is beside it (%(default)s)",
         )
         parser.add_argument(
-            "--base-url", metavar="URL", help="the server (default: OPENAI_BASE_URL, or OpenAI's)"
+            "--base-url",
+            metavar="URL",
+            help="the server (default: that of the ini file, OPENAI_BASE_URL, or OpenAI's)",
         )
         if step == "status":
             parser.add_argument("--wait", action="store_true", help="wait until all batches ended")
@@ -212,9 +214,11 @@ def add_batch(commands: Commands) -> None:
 def answer_batch(options: Namespace) -> int:
     """Carry out a step; 1 if a batch or a request failed, 130 after an interrupt."""
     from pytest_miniwob_agent.cassettes.batches import Batches
+    from pytest_miniwob_agent.plugin.reading import of_ini_file
 
+    server = options.base_url or of_ini_file("base_url")
     try:
-        with closing(Batches(options.pending, options.base_url)) as batches:
+        with closing(Batches(options.pending, server, of_ini_file("key_variable"))) as batches:
             if options.step == "submit":
                 good = batches.submit()
             elif options.step == "status":

@@ -383,6 +383,19 @@ def test_a_key_or_an_address_that_is_not_valid_is_an_error(
     assert message in batch("submit", code=2)
 
 
+def test_the_server_and_the_key_are_those_of_the_ini_file(folder, server, batch, monkeypatch):
+    write(folder, request(1))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.delenv("OPENAI_API_KEY")
+    (folder / "pytest.ini").write_text(
+        f"[pytest]\nminiwob_base_url = {server.url}\nminiwob_key_variable = MY_KEY\n"
+    )
+    assert "needs MY_KEY in the environment" in batch("submit", code=2)
+    monkeypatch.setenv("MY_KEY", KEY)
+    batch("submit")
+    assert list(server.submitted.values()) == [1]
+
+
 def test_damaged_files_are_an_error_and_nothing_is_submitted(folder, server, batch):
     for name in ("answers.jsonl", "pending.jsonl"):
         write(folder, request(1))
