@@ -63,7 +63,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
         with _as_error():
             launcher = GridLauncher(settings.grid.for_worker(worker), headed=settings.headed)
     browser = Browser(
-        settings.browser,
+        None if settings.browser is None else str(settings.browser),
         headed=settings.headed,
         slowmo=request.config.stash[STATE].slowmo,
         bypass_vcr=bypass_vcr,

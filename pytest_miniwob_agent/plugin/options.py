@@ -100,6 +100,11 @@ def parse_folders(text: str) -> list[Path]:
     return [Path(folder) for folder in re.split(r"\s*[,\n]\s*", text.strip()) if folder]
 
 
+def parse_program(text: str) -> Path | str:
+    """Return the path of a program, or as it is the name of one on PATH."""
+    return Path(text) if Path(text).name != text else text
+
+
 def parse_baseline(text: str) -> Path | str:
     """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
     return text if text.startswith("git:") else Path(text)

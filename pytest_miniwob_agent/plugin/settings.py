@@ -29,6 +29,7 @@ from pytest_miniwob_agent.plugin.options import (
     parse_dollars,
     parse_folders,
     parse_object,
+    parse_program,
     parse_server,
     parse_shard,
     parse_variable,
@@ -238,9 +239,10 @@ class Settings:
         ini_type=bool,
         whole_run=True,
     )
-    browser: str | None = option(
+    browser: Path | str | None = option(
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
         "chromium-headless-shell before the others, as it is faster)",
+        parse=parse_program,
         metavar="PATH",
         group="Browser",
     )

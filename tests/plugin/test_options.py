@@ -75,6 +75,9 @@ def test_paths_start_from_where_they_are_written():
     assert read(report="out").report == ROOT / "out"
     assert read({"report": "/out"}).report == Path("/out")
     assert read({"pages": "a, b"}, pages=["c", "d"]).pages == [BELOW / "a", BELOW / "b"]
+    assert read({"browser": "bin/chrome"}).browser == BELOW / "bin/chrome"
+    assert read(browser="bin/chrome").browser == ROOT / "bin/chrome"
+    assert read(browser="chrome").browser == "chrome"
     assert read(pages=["c", "d"]).ini["pages"] == [ROOT / "c", ROOT / "d"]
 
 
