@@ -18,8 +18,9 @@ INTRODUCTION = """\
 Every option has a twin in the ini file: `--miniwob-llm-params` is `miniwob_llm_params` there. Each
 section ends with an example of both. The command line overrides the
 [marker](fixtures.md#the-marker), which overrides the ini file. An empty value, such as
-`--miniwob-baseline=`, turns an option off. Relative paths start from the working directory on the
-command line, and from the project's folder in the ini file.
+`--miniwob-baseline=`, sets aside what the ini file says. Limits, choices and switches can't be
+empty. Relative paths start from the working directory on the command line, and from the project's
+folder in the ini file.
 
 In `pytest.ini`, values are written without a shell's quotes:
 

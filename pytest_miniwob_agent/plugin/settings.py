@@ -186,7 +186,8 @@ class Settings:
         metavar="N",
     )
     results: Path | None = option(
-        "write the outcome of each item to this file, one line of JSON per item",
+        "write the outcome of each item to this file, one line of JSON per item. If an item has no "
+        "outcome, FILE stays as it was, and the results go to FILE's name with .incomplete",
         parse=Path,
         metavar="FILE",
         whole_run=True,
