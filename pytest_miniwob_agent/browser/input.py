@@ -260,6 +260,8 @@ class NativeInput:
                 self._click(element)
             case actions.Accept() | actions.Dismiss():
                 raise _Impossible(actions.dialog_error(self.action, None))
+            case actions.Answer():
+                raise _Impossible("only tasks on apps take an answer")
             case _:
                 self._add_keys()
 

@@ -25,7 +25,6 @@ from pytest_miniwob_agent.browser.server import page_url
 from pytest_miniwob_agent.core.actions import (
     Accept,
     Action,
-    Answer,
     ByProgram,
     Drag,
     DragFrom,
@@ -35,7 +34,7 @@ from pytest_miniwob_agent.core.actions import (
     dialog_error,
 )
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import PageError, ProgramError, UsageError
+from pytest_miniwob_agent.core.errors import PageError, ProgramError
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import Driven
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
@@ -162,8 +161,6 @@ class MiniwobPage:
         devtools = self._browser.devtools
         if devtools.dialog and (error := dialog_error(action, devtools.dialog["type"])):
             return self._stopped(error)
-        if isinstance(action, Answer):
-            raise UsageError("only tasks on apps take an answer (AppTask)")
         with self._browser.guard(f"doing {action}"):
             devtools.raises = True
             try:

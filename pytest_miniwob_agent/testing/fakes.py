@@ -13,7 +13,14 @@ from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.core.actions import Action, Click, Enter, dialog_error, elements_of
+from pytest_miniwob_agent.core.actions import (
+    Action,
+    Answer,
+    Click,
+    Enter,
+    dialog_error,
+    elements_of,
+)
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, ToolCall
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
@@ -46,7 +53,9 @@ class FakePage:
         moves: the screen after an action, by screen and action in its text form
             (`("start", "click id=1"): "menu"`). An action that is not listed changes nothing, and
             an answer to a dialog leads back to the screen before it.
-        rewards: the raw reward of the actions that end a trial, by screen and action.
+        rewards: the raw reward of the actions that end a trial, by screen and action. If one of
+            them is an answer (`("start", 'answer "11:00"'): 1.0`), the page takes answers, as apps
+            do: any other ends the trial with the reward 0.
 
     A click gives the focus to a field (`input_...`, `textarea`, `select`), or takes it away.
     """
@@ -64,6 +73,7 @@ class FakePage:
         self.screens = screens
         self.moves = moves or {}
         self.rewards = rewards or {}
+        self._answers = any(action.startswith("answer ") for _, action in self.rewards)
         self.actions: list[list[Action]] = []
         """The actions of each trial so far."""
         self._screen = self._before = ""
@@ -94,11 +104,17 @@ class FakePage:
         """Carry out a tool call of a model; a bad one is an error, and not an action."""
         return carry_out_call(name, arguments, self._last, self.step)
 
+    def answer(self, text: str) -> Transition:
+        """End a trial with an answer."""
+        return self.step(Answer(text))
+
     def _take(self, action: Action) -> Transition:
         self.actions[-1].append(action)
         here = self._screen, str(action)
         if error := dialog_error(action, self._dialog.type if self._dialog else None):
             return Transition(self._observation(), error=error)
+        if isinstance(action, Answer) and not self._answers:
+            return Transition(self._observation(), error="only tasks on apps take an answer")
         shown = {element.id for element in self._elements}
         for id_ in elements_of(action):
             if id_ not in shown:
@@ -109,9 +125,9 @@ class FakePage:
             kind = tag.removeprefix("input_")
             is_field = kind not in _NO_FIELDS if kind != tag else tag in ("textarea", "select")
             self._focus = action.element if is_field else None
-        if here in self.rewards:
+        if here in self.rewards or isinstance(action, Answer):
             self._done = True
-            return Transition(Observation(self.goal), self.rewards[here], done=True)
+            return Transition(Observation(self.goal), self.rewards.get(here, 0.0), done=True)
         before, self._before = self._before, self._screen
         self._screen = self.moves.get(here, before if self._dialog else self._screen)
         return Transition(self._observation())
@@ -140,7 +156,7 @@ class FakePage:
         if self._screen_style != "tree":
             elements = tuple(replace(element, role="", depth=0) for element in elements)
         focus = self._focus if any(e.id == self._focus for e in elements) else None
-        return Observation(self.goal, elements, focus, self._dialog)
+        return Observation(self.goal, elements, focus, self._dialog, answers=self._answers)
 
 
 class VisibleFakePage(FakePage):

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import subprocess
-from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -253,12 +252,9 @@ class TestAgent:
 
 
 def test_an_app_takes_a_message_to_the_user_as_its_answer():
-    class App(VisibleFakePage):
-        def _observation(self):
-            return replace(super()._observation(), answers=True)
-
     screens, text = {"start": [Element(1, "button", "Go")]}, "send_msg_to_user('11:00')"
-    player = Player(App("When?", screens, rewards={("start", 'answer "11:00"'): 1.0}))
+    rewards = {("start", 'answer "11:00"'): 1.0}
+    player = Player(VisibleFakePage("When?", screens, rewards=rewards))
     player.reset()
     assert end(player, text) == 1
     other = Player(VisibleFakePage("When?", screens))

@@ -4,6 +4,7 @@ import pytest
 from lxml import html
 
 from pytest_miniwob_agent import (
+    Answer,
     Case,
     Choose,
     Click,
@@ -65,6 +66,12 @@ class TestEnvironment:
             assert transition.error == "there is no element with id=9 on the screen", action
             assert transition.observation == first, action
 
+    def test_an_answer_is_an_error_where_none_is_taken(self, env):
+        first = env.reset()
+        transition = env.step(Answer("done"))
+        assert transition.error == "only tasks on apps take an answer"
+        assert (transition.observation, transition.done) == (first, False)
+
     def test_an_action_that_can_be_done_gives_no_error(self, env):
         for action in (Hover(1), Hover(1, (2, 2)), Drag(1, end=(0, 200))):
             first = env.reset()
@@ -120,3 +127,11 @@ class TestEnvironment:
         assert (start.focus, after.focus) == (None, area.id)
         env.reset()
         assert env.step(Click(1)).observation.focus is None  # a button
+
+
+def test_a_fake_page_with_a_reward_for_an_answer_takes_answers():
+    page = FakePage("When?", {"start": []}, rewards={("start", 'answer "11:00"'): 1.0})
+    for text, reward in (("noon", 0), ("11:00", 1)):
+        assert page.reset().answers
+        transition = page.answer(text)
+        assert (transition.reward, transition.done, transition.error) == (reward, True, None)
