@@ -224,6 +224,8 @@ class Trace:
         if not isinstance(note, Note):
             raise TypeError(f"{note!r} is not a Note of pytest_miniwob_agent")
         if isinstance(note, TrialEnded):
+            if not isinstance(note.ending, Ending):
+                raise TypeError(f"{note.ending!r} is not an Ending, such as Ending.INCOMPLETE")
             if self._ended:
                 return
             self.take_picture()

@@ -14,6 +14,7 @@ from pytest_miniwob_agent import (
     Ending,
     Limits,
     Remark,
+    TrialEnded,
     UsageError,
     run_episode,
 )
@@ -125,6 +126,20 @@ def test_files_outside_the_project_are_named_as_on_every_machine(tmp_path, monke
     lines = [line for line in episode.explain().splitlines() if ": in " in line]
     assert lines[0].startswith("test_end.py:")
     assert lines[-1].startswith("json/decoder.py:")
+
+
+def test_a_text_noted_as_an_ending_is_the_agents_exception():
+    class Notes:
+        name = "notes"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            note(TrialEnded("cycle"))
+
+    page = FakePage("Click.", {"only": []})
+    episode = run_episode(CASE, Notes(), page, ScriptedLLM([]), Limits(), model="m")
+    assert episode.endings == (Ending.EXCEPTION,)
+    assert "'cycle' is not an Ending, such as Ending.INCOMPLETE" in episode.explain()
 
 
 def test_what_is_not_the_agents_doing_is_raised():
