@@ -34,8 +34,8 @@ from pytest_miniwob_agent.testing.fakes import (
     HOSTILE,
     PAGES,
     PROGRAMS,
-    FakePage,
     ScriptedLLM,
+    VisibleFakePage,
     hostile_answers,
 )
 
@@ -63,7 +63,7 @@ LIMITS = (Limits(trials=1), Limits(steps=1), Limits(calls=1), Limits(3, 2, 5))
 BUTTONS = (Element(1, "button", "ONE", x=20, y=20), Element(2, "button", "TWO", x=80, y=20))
 
 
-class ContractPage(FakePage):
+class ContractPage(VisibleFakePage):
     """A page that shows another screen after each action, and judges `after` some.
 
     Any action will do, as agents differ in theirs, except one that names a missing element. Without
@@ -167,8 +167,6 @@ def _broken_rules(episode: Episode) -> Iterator[str]:
                 last = transition
             case TrialEnded(ending=ending) if last is not None:
                 ended = True
-                if not isinstance(ending, Ending):
-                    yield f"it noted {ending!r} as the ending of a trial, which is not an Ending"
                 judged = ending in (Ending.CORRECT, Ending.FAILED)
                 seen = Ending.CORRECT if last.solved else Ending.FAILED if last.done else None
                 if ending != seen and (judged or seen):

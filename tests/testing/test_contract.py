@@ -16,6 +16,7 @@ from pytest_miniwob_agent import (
     Reflected,
     ToolCall,
     TrialEnded,
+    render,
     tools_of,
 )
 from pytest_miniwob_agent.testing import agent_contract
@@ -145,7 +146,7 @@ class NotesSuccessAlways(Good):
         return done
 
 
-@fails(ACT, "noted 'gave up' as the ending of a trial")
+@fails(ACT, "'gave up' is not an Ending, such as Ending.INCOMPLETE")
 class NotesAnUnknownEnding(Good):
     def stage(self, seen, env, llm, note):
         note(TrialEnded("gave up"))
@@ -236,8 +237,7 @@ class WithTools:
             pass
 
     def trial(self, env, llm):
-        goal = env.reset().goal.encode("utf-8", "replace").decode()
-        messages = [{"role": "user", "content": f"How to {goal}?"}]
+        messages = [{"role": "user", "content": f"How to {env.reset().goal}?"}]
         while calls := (answer := llm.chat(messages, "act", tools=tools_of([Click]))).tool_calls:
             messages.append(answer.message)
             for call in calls:
@@ -281,6 +281,26 @@ def test_each_test_has_a_wrong_agent_that_fails_it():
 
 class TestAGoodAgent(agent_contract(Good)):
     """It passes; the tests themselves are inherited."""
+
+
+class WithAClient(Good):
+    """Shows pages and pictures of them by a client."""
+
+    def stage(self, seen, env, *others):
+        marks = [element.id for element in seen.elements if element.id]
+        self.shot = env.look(marks=marks, zoom=2, rulers=True)
+        return super().stage(seen, env, *others)
+
+    def ask(self, seen, llm):
+        picture = {"type": "image_url", "image_url": {"url": self.shot.data_url}}
+        page = {"type": "text", "text": f"How to {seen.goal} on {render(seen.elements)}?"}
+        messages = [{"role": "user", "content": [picture, page]}]
+        answer = llm.client.chat.completions.create(model=llm.model, messages=messages)
+        return answer.choices[0].message.content or ""
+
+
+def test_pages_and_pictures_can_be_shown_by_a_client():
+    agent_contract(WithAClient)().test_no_page_breaks_it()
 
 
 class TestAnAgentWithTools(agent_contract(WithTools, [CLICK])):
