@@ -98,7 +98,9 @@ class Mask(NamedTuple):
 
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
 
-DATE = Mask("date", rf"\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d[\d:.+]*\w)?|{_MONTH} \d{{1,2}}, \d{{4}}")
+_TIME = r"[T ]\d\d:\d\d(?:[\d:.+]*\w+)?(?: UTC)?"
+
+DATE = Mask("date", rf"\d{{4}}-\d\d-\d\d(?:{_TIME})?|{_MONTH} \d{{1,2}}, \d{{4}}")
 ID = Mask("id", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 PATH = Mask("path", r"/(?:home|private|root|tmp|Users|var)(?:/[\w.+-]*\w)+")
 ADDRESS = Mask("address", r"(?:127\.0\.0\.1|localhost):\d+")

@@ -10,6 +10,7 @@ from pytest_miniwob_agent import ADDRESS, DATE, ID, PATH, VERSION, masked
     [
         (DATE, "Today is 2026-11-23, at noon", "Today is <date>, at noon"),
         (DATE, "at 2026-11-23T08:15:00.5Z.", "at <date>."),
+        (DATE, "2026-11-28 12:34, or 2026-11-28 12:34 UTC.", "<date>, or <date>."),
         (DATE, "on November 23, 2026", "on <date>"),
         (ID, "call 0b9ecf1c-3f3d-4a4e-9c3f-6d2f8a1f0c11!", "call <id>!"),
         (PATH, "in /tmp/a-1/b.txt and /etc", "in <path> and /etc"),
