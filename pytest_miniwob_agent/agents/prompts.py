@@ -81,7 +81,7 @@ class Prompts:
                 )
             self._files[path.stem] = path
 
-    def fill(self, name: str, **values: str) -> Prompt:
+    def fill(self, name: str, /, **values: str) -> Prompt:
         """Fill in the values of a prompt, each a text or a `Prompt`.
 
         Raises:

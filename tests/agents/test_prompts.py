@@ -22,6 +22,11 @@ def test_values_are_filled_in_literally(tmp_path):
     assert filled == "$screen {x} %s \\1|$$"
 
 
+def test_a_value_may_have_any_name(tmp_path):
+    (tmp_path / "greet.txt").write_text("Hello $name, from $self.")
+    assert Prompts(tmp_path).fill("greet", name="Ann", self="Bob") == "Hello Ann, from Bob."
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
