@@ -30,7 +30,7 @@ from playwright.sync_api import Page, expect
 @pytest.fixture
 def address({fixture}):
 {prepared}    url = getattr({app}, "url", {app})
-    return url() if callable(url) else url
+    return (url() if callable(url) else url).rstrip("/")
 
 
 def {name}(page: Page, address: str) -> None:
@@ -305,6 +305,9 @@ def setup_of(task: AppTask, file: str) -> tuple[str, str]:
                     return name, module
                 if value is task:
                     return f"{name}.setup", module
-                if isinstance(value, list | tuple) and task in value:
-                    return f"{name}[{value.index(task)}].setup", module
+                if isinstance(value, list | tuple):
+                    value = dict(enumerate(value))
+                for key, one in value.items() if isinstance(value, dict) else ():
+                    if one is task:
+                        return f"{name}[{key!r}].setup", module
     return "", ""

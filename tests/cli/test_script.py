@@ -5,6 +5,8 @@ from fnmatch import fnmatch
 import pytest
 from playwright_scripts import run_scripts
 
+from pytest_miniwob_agent.terminal.script import ON_APP, setup_of
+
 PAGE = """<!DOCTYPE html>
 <h1>Guests</h1>
 <label>Name <input id="name"></label>
@@ -189,3 +191,33 @@ def test_an_item_without_a_recording_is_refused(recorded, call):
     status, out, err = call(*show)
     assert (status, out) == (2, "")
     assert "is not in a browser" in err
+
+
+APP_TASKS = """
+from pytest_miniwob_agent import AppTask
+
+def task(**more):
+    return AppTask("list", app="app", goal="List.", solved_when=lambda trial: True, **more)
+
+IN_DICT = {"list": task(setup=lambda app, seed: None)}
+IN_LIST = [task(), task(setup=lambda app, seed: None)]
+"""
+
+
+def test_the_setup_of_an_apps_task_is_found_in_lists_and_dicts(pytester):
+    file = pytester.makepyfile(shop_tasks=APP_TASKS)
+    pytester.syspathinsert()
+    shop = __import__("shop_tasks")
+    for task, name in ((shop.IN_DICT["list"], "IN_DICT['list']"), (shop.IN_LIST[1], "IN_LIST[1]")):
+        assert setup_of(task, str(file)) == (f"{name}.setup", "shop_tasks")
+
+
+@pytest.mark.parametrize("app", ["http://shop/", "http://shop"])
+def test_the_address_of_an_app_has_no_slash_at_its_end(app):
+    text = ON_APP.format(
+        imported="", fixture="app", prepared="", app="app", name="test_it", width=1, height=1,
+        start='"/"',
+    )  # fmt: skip
+    fixture = {}
+    exec(text.partition("@pytest.fixture\n")[2].partition("\n\n\n")[0], fixture)
+    assert fixture["address"](app) == "http://shop"
