@@ -265,7 +265,7 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
 
     Args:
         actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all but
-            `Upload`, `Answer` and answers to dialogs, `DialogAction` for those.
+            `Upload`, `Answer` and answers to dialogs, `DialogAction` for the last.
 
     Raises:
         TypeError: one of them is not a type of action.
