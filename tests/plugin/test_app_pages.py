@@ -133,7 +133,7 @@ def test_a_download_of_a_script_has_its_digest(app, play):
     play(
         {"/": page}, [["click id=1"]],
         f"trial.downloads == {{'all.txt': '{digest}'}} or None",
-        f"app={app!r}", textwrap.dedent(PLAIN),
+        f"app={app!r}", textwrap.dedent(HOSTS),
     )  # fmt: skip
 
 
@@ -332,16 +332,33 @@ def test_an_app_may_be_served_by_https(play):
     assert "true" in prompts[0]
 
 
-PLAIN = """
+HOSTS = """
     import socket
 
     @pytest.fixture
-    def plain_app(app, monkeypatch):
+    def at(app, monkeypatch):
+        '''Have the app be at other hosts.'''
         find, own = socket.getaddrinfo, ("127.0.0.1", int(app.rpartition(":")[2]))
-        shop = "staging.xn--lden-loa.example", 80
+        hosts = ("localhost", "www.shop.example", "login.shop.example",
+                 "staging.xn--lden-loa.example")
         monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, *given, **more: find(
-            *(own if (host, port) == shop else (host, port)), *given, **more))
+            *(own if host in hosts and port == 80 else (host, port)), *given, **more))
+
+    @pytest.fixture
+    def plain_app(at):
         return "http://Staging.L\u00e4den.example:80"
+
+    @pytest.fixture
+    def local_app(at):
+        return "http://localhost"
+
+    @pytest.fixture
+    def shop_app(at):
+        return "http://www.shop.example"
+
+    @pytest.fixture
+    def login_app(at):
+        return "http://login.shop.example"
 """
 
 
@@ -351,7 +368,7 @@ def test_an_app_elsewhere_may_be_served_by_plain_http(play):
         <script>p.append(`${origin} ${isSecureContext} ${navigator.clipboard}`)</script>"""
     prompts = play(
         {"/": page, "/two": " and more"}, [["click id=1"], ['answer "x"']], "trial.answer",
-        'app="plain_app"', textwrap.dedent(PLAIN),
+        'app="plain_app"', textwrap.dedent(HOSTS),
     )  # fmt: skip
     assert "http://staging.xn--lden-loa.example false undefined and more" in prompts[1]
 
@@ -406,31 +423,6 @@ def test_a_cookie_ends_by_its_age_or_date(play):
     answers = {path: (200, "", {"Set_Cookie": cookie}) for path, cookie in cookies.items()}
     [prompt] = play({"/": page, **answers}, [['answer "x"']], "trial.answer")
     assert 'text "sid=7 none sid=7 none"' in prompt
-
-
-HOSTS = """
-    import socket
-
-    @pytest.fixture
-    def at(app, monkeypatch):
-        '''Have the app be at other hosts.'''
-        find, own = socket.getaddrinfo, ("127.0.0.1", int(app.rpartition(":")[2]))
-        hosts = ("localhost", "www.shop.example", "login.shop.example")
-        monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, *given, **more: find(
-            *(own if host in hosts and port == 80 else (host, port)), *given, **more))
-
-    @pytest.fixture
-    def local_app(at):
-        return "http://localhost"
-
-    @pytest.fixture
-    def shop_app(at):
-        return "http://www.shop.example"
-
-    @pytest.fixture
-    def login_app(at):
-        return "http://login.shop.example"
-"""
 
 
 def test_an_app_at_the_default_port_of_this_machine_keeps_its_links(play):
