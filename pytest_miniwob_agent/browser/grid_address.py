@@ -6,7 +6,6 @@ and neither stored nor shown anywhere.
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.models.params import is_server
+from pytest_miniwob_agent.models.params import basic_auth, is_server
 
 USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 """The environment variables with the Grid's user and password; those of the address come first."""
@@ -73,10 +72,7 @@ class Grid:
     @property
     def headers(self) -> dict[str, str]:
         """The header that names the user."""
-        if self.user is None:
-            return {}
-        user = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
-        return {"Authorization": f"Basic {user}"}
+        return {} if self.user is None else basic_auth(self.user, self.password)
 
     @property
     def secrets(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import codecs
 import re
 import socket
@@ -31,6 +30,7 @@ from pytest_miniwob_agent.core.app import (
     origin_of,
 )
 from pytest_miniwob_agent.core.errors import PageError, UsageError
+from pytest_miniwob_agent.models.params import basic_auth
 
 PATIENCE = 20.0
 """Real seconds that an app may take to answer; after that the page goes on without: a long poll."""
@@ -52,9 +52,6 @@ PLACE = frozenset(
      "host", "keep-alive", "server", "strict-transport-security", "transfer-encoding")
 )  # fmt: skip
 """Headers of a connection or of a moment, which are none of the page's."""
-
-DEFAULT_PORTS = {"http": 80, "https": 443}
-"""The ports that a browser does not write."""
 
 _LASTS = re.compile(r";\s*(?:expires|max-age)=[^;]*", re.IGNORECASE)
 _AGE = re.compile(r";\s*max-age=(-?\d+)", re.IGNORECASE)
@@ -90,11 +87,10 @@ def _without_user(address: str) -> tuple[str, dict[str, str]]:
     parts = urlsplit(address)
     user, password = (unquote(part or "") for part in (parts.username, parts.password))
     host = parts.netloc.rpartition("@")[2].lower()
-    host = re.sub(f":({DEFAULT_PORTS[parts.scheme]})?$", "", host)
+    host = re.sub(f":({connection.port_by_scheme[parts.scheme]})?$", "", host)
     if not host.isascii():
         host = host.encode("idna").decode()
-    given = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return f"{parts.scheme}://{host}", {"Authorization": f"Basic {given}"} if user else {}
+    return f"{parts.scheme}://{host}", basic_auth(user, password) if user else {}
 
 
 def _shown_origin(address: str, name: str) -> str:

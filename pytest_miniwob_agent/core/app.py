@@ -152,8 +152,9 @@ def origin_of(url: str) -> str:
 def domain_of(origins: Sequence[str]) -> str:
     """Return the domain that the first of an app's origins has in common with others, if any."""
     own, *others = (urlsplit(one).hostname or "" for one in origins)
-    is_address = own[-1:].isdigit()
-    domains = [own.split(".", number)[-1] for number in range(own.count(".")) if not is_address]
+    if own[-1:].isdigit():
+        return ""  # addresses are in no domain
+    domains = [own.split(".", number)[-1] for number in range(own.count("."))]
     shared = (
         next((one for one in domains if f".{other}".endswith(f".{one}")), "") for other in others
     )

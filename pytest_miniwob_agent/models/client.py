@@ -240,10 +240,8 @@ class LiveModel:
             reason = f"can't be reached: {cause}{advice_on_connection(cause)}"
             raise failed(reason, cause) from None
         except openai.APIStatusError as error:
-            advice = advice_on_refusal(error, self._model, self._params)
-            if error.status_code == 401:
-                names = self._keys.variables(provider_of(path))
-                advice = f"the key is taken from {' or '.join(names)}"
+            names = self._keys.variables(provider_of(path))
+            advice = advice_on_refusal(error, self._model, self._params, names)
             reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
             raise failed(reason, error) from None
         except TypeError as error:
@@ -356,11 +354,15 @@ def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url
     return ""
 
 
-def advice_on_refusal(error: openai.APIStatusError, model: str, params: Mapping[str, Any]) -> str:
+def advice_on_refusal(
+    error: openai.APIStatusError, model: str, params: Mapping[str, Any], key_variables: list[str]
+) -> str:
     """Return the option that helps against a server's refusal; an empty text if none is known.
 
     Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
     """
+    if error.status_code == 401:
+        return f"the key is taken from {' or '.join(key_variables)}"
     if error.status_code not in (400, 404, 422):
         return ""
     extra = params.get("extra_body")

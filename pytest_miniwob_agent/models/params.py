@@ -7,6 +7,7 @@ cassettes do not hold them, and they are neither stored nor shown anywhere.
 
 from __future__ import annotations
 
+import base64
 import json
 import shlex
 from collections.abc import Mapping
@@ -55,6 +56,12 @@ def split_url(url: str | None) -> tuple[str | None, dict[str, str]]:
     if not parts.query:
         return url, {}
     return urlunsplit(parts._replace(query="")), dict(parse_qsl(parts.query))
+
+
+def basic_auth(user: str, password: str) -> dict[str, str]:
+    """Return the header of HTTP basic authentication, in UTF-8 (RFC 7617)."""
+    given = base64.b64encode(f"{user}:{password}".encode()).decode()
+    return {"Authorization": f"Basic {given}"}
 
 
 def is_server(url: str) -> bool:

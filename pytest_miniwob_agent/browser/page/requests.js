@@ -54,9 +54,10 @@ export const checkRoutes = () => {
 };
 export const routed = (method, address) => {
   const url = new URL(address, Nodes.baseURI(document));
-  return routes().filter(([name]) => !faultOf(name)).map(([name, handler]) => {
+  return routes().map(([name, handler]) => {
     const [verb, path] = name.split(" ");
-    return { name, handler, params: verb === method.toUpperCase() ? params(path, url) : null };
+    const fits = verb === method.toUpperCase() && !faultOf(name);
+    return { name, handler, params: fits ? params(path, url) : null };
   }).find((route) => route.params);
 };
 
