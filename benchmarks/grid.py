@@ -84,7 +84,7 @@ def replay(suite: str, expression: str, workers: int, *args: str) -> tuple[float
         events = Path(folder, "events.json")
         command = [
             sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider",
-            "-p", "events_plugin", "--noconftest", "-n", str(workers), "-k", expression,
+            "-p", "support.plugins.events", "--noconftest", "-n", str(workers), "-k", expression,
             "-o", "miniwob_baseline=", suite, *args,
         ]  # fmt: skip
         begin = time.perf_counter()

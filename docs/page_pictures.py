@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from PIL import Image
-from projects import ROOT, SUITE_RUNS
-from window import Window
+from support.projects import ROOT, SUITE_RUNS
+from support.report_window import Window
 
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser

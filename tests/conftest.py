@@ -1,6 +1,7 @@
 """Fixtures of several test modules: model servers over real HTTP, and projects to run pytest in."""
 
 import ctypes
+import functools
 import importlib
 import importlib.util
 import os
@@ -11,13 +12,15 @@ import subprocess
 import time
 
 import pytest
-from projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, solve_menu
-from selenium_grid import SeleniumGrid
-from servers import ChatServer, RawServer
+from support.projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, Project, solve_menu
+from support.selenium_grid import SeleniumGrid
+from support.servers import ChatServer, RawServer
+from support.shared_browser import SharedBrowser
 
 import pytest_miniwob_agent
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.cassettes.recording import bypass_vcr
 
 SHIPPED = ("suites", "test_suite.py")
 """Suites that need nothing but the package."""
@@ -101,7 +104,7 @@ def loaded_modules():
 @pytest.fixture(scope="session")
 def browser():
     """One Chromium for all tests that do not need a fresh one."""
-    browser = Browser()
+    browser = Browser(bypass_vcr=bypass_vcr)
     yield browser
     browser.close()
 
@@ -236,19 +239,27 @@ def display():
 
 
 @pytest.fixture
-def pytester(loaded_modules, pytester, monkeypatch):
-    """Pytest runs in a folder of their own, with the plugins that the tests need."""
+def pytester(loaded_modules, request, pytester, monkeypatch):
+    """Pytest runs in a folder of their own, with the plugins that the tests need.
+
+    Those in this process have the shared browser. A test whose runs start one of their own says so
+    with the marker `own_browser`.
+    """
     monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
+    if request.node.get_closest_marker("own_browser"):
+        return pytester
+    shared = SharedBrowser(lambda: request.getfixturevalue("browser"))
+    in_process = functools.partial(pytester.runpytest_inprocess, plugins=[shared])
+    monkeypatch.setattr(pytester, "runpytest_inprocess", in_process)
     return pytester
 
 
 @pytest.fixture
-def project(pytester):
+def project(pytester, chat_server):
     """A user's project whose pages are fakes, so that no browser is needed."""
-    pytester.makeconftest(FAKE_PAGE)
-    pytester.makepyfile(TEST_FILE)
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
-    return pytester
+    project = Project(pytester, chat_server)
+    project.write(TEST_FILE, FAKE_PAGE)
+    return project
 
 
 @pytest.fixture(scope="session")
@@ -265,10 +276,7 @@ def record(project, chat_server, recordings):
     if kept.exists():
         shutil.copytree(kept, cassettes)
     else:
-        result = project.runpytest(
-            "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
-        )
-        result.assert_outcomes(passed=12)
+        project.record().assert_outcomes(passed=12)
         chat_server.requests.clear()
         shutil.copytree(cassettes, kept)
     return project

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from projects import ROOT, SUITE_RUNS
+from support.projects import ROOT, SUITE_RUNS
 
 FULL = {"screen": "full", "actions": "all"}
 

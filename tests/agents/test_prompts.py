@@ -1,7 +1,7 @@
 """Prompt texts and their replacement, file by file."""
 
 import pytest
-from projects import REFLECTIVE_PROMPTS
+from support.projects import REFLECTIVE_PROMPTS
 
 from pytest_miniwob_agent.agents.prompts import Prompts
 from pytest_miniwob_agent.core.errors import UsageError

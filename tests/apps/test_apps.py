@@ -13,10 +13,10 @@ import sys
 from contextlib import contextmanager
 
 import pytest
-from answers import completion
-from playwright_scripts import print_script, run_scripts
-from projects import OF_APPS, OTHERS, ROOT, SLOW
-from servers import ChatServer
+from support.answers import completion
+from support.playwright_scripts import print_script, run_scripts
+from support.projects import OF_APPS, OTHERS, ROOT, SLOW
+from support.servers import ChatServer
 
 from pytest_miniwob_agent.browser.local import find_browser
 
@@ -174,8 +174,8 @@ class Project:
             "PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         }
         command = [
-            sys.executable, "-m", "pytest", "-pfixtures_plugin", "--miniwob-results=results.jsonl",
-            *self.arguments, *arguments,
+            sys.executable, "-m", "pytest", "-psupport.plugins.fixtures",
+            "--miniwob-results=results.jsonl", *self.arguments, *arguments,
         ]  # fmt: skip
         return subprocess.Popen(
             command, cwd=self.folder, env=os.environ | own | environment, start_new_session=True,
@@ -391,7 +391,7 @@ def test_a_recording_killed_at_any_moment_loses_no_call_but_the_one_under_way(
         changes = tmp_path / f"{name}.txt"
         own = {"KILL_AT": str(last), "CHANGES": str(changes), "OPENAI_API_KEY": "none"}
         model.requests.clear()
-        project.start("-pkill_plugin", *recording(model), **own).communicate()
+        project.start("-psupport.plugins.kill", *recording(model), **own).communicate()
         return project, changes.read_text().splitlines()
 
     _, changes = begin("whole", -1)

@@ -4,9 +4,9 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from driving import Program
-from own_pages import click, texts
-from servers import wait_until
+from support.driving import Program
+from support.own_pages import click, texts
+from support.servers import wait_until
 
 from pytest_miniwob_agent import Accept, Answer, AppTask, Case
 from pytest_miniwob_agent.browser.own_page import AppPage

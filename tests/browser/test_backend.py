@@ -3,7 +3,7 @@
 from textwrap import dedent
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import PageError

@@ -8,11 +8,11 @@ import subprocess
 import gymnasium
 import numpy as np
 import pytest
-from frameworks import BROWSERGYM, program_of
 from gymnasium.utils.env_checker import check_env
-from projects import ROOT
-from scripted import actions, prompts
-from scripted import play as play_episode
+from support.frameworks import BROWSERGYM, program_of
+from support.projects import ROOT
+from support.scripted import actions, prompts
+from support.scripted import play as play_episode
 
 import pytest_miniwob_agent.gymnasium  # noqa: F401 - registers the environments
 from pytest_miniwob_agent import Element, UsageError

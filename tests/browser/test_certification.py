@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 import pytest
-from drawn import page_with_button
+from support.drawn_pictures import page_with_button
 
 from pytest_miniwob_agent.browser.certification import certify, explore
 from pytest_miniwob_agent.cli import main

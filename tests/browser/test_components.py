@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from own_pages import Pages, click
+from support.own_pages import Pages, click
 
 from pytest_miniwob_agent import Drag
 from pytest_miniwob_agent.screen import render

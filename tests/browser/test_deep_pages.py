@@ -1,7 +1,7 @@
 """Pages whose elements are nested far deeper than calls of functions can be."""
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent import Copy, Enter, Hover, Paste, Select, Wait
 from pytest_miniwob_agent.agents.rci import find

@@ -2,7 +2,7 @@
 
 import base64
 
-from servers import wait_until
+from support.servers import wait_until
 
 FETCH = "((path) => fetch(path).then((answer) => answer.text()))"
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent import (
     Accept,

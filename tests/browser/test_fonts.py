@@ -5,7 +5,7 @@ import os
 from contextlib import closing
 
 import pytest
-from own_pages import Pages
+from support.own_pages import Pages
 
 from pytest_miniwob_agent.browser import local, process
 from pytest_miniwob_agent.browser.local import LocalLauncher

@@ -4,9 +4,9 @@ import json
 import threading
 
 import pytest
-from driving import Driving
-from projects import APP, recorded_files
-from selenium_grid import PASSWORD, USER
+from support.driving import Driving
+from support.projects import APP, Project
+from support.selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode
 from pytest_miniwob_agent.browser import grid as grid_module
@@ -292,9 +292,8 @@ BUY = """
 
 def test_an_app_is_recorded_and_replayed_on_a_grid(grid, pytester, chat_server):
     """With a window that it opens, and a large answer; a browser here replays it, too."""
-    pytester.makeconftest(APP + SHOP)
-    pytester.makepyfile(BUY)
-    pytester.makeini("[pytest]\nminiwob_model = m\n")
+    project = Project(pytester, chat_server)
+    project.write(BUY, APP + SHOP)
 
     def reply(prompt):
         if "Basket of user=bob" in prompt:
@@ -303,11 +302,8 @@ def test_an_app_is_recorded_and_replayed_on_a_grid(grid, pytester, chat_server):
 
     chat_server.reply = reply
     remote = f"--miniwob-remote={grid.with_user}"
-    recording = ["--miniwob-record=all", f"--miniwob-base-url={chat_server.url}"]
-    pytester.runpytest(remote, *recording).assert_outcomes(passed=1)
-    before = [path.read_bytes() for path in recorded_files(pytester)]
+    project.record(remote).assert_outcomes(passed=1)
     for where in ([remote], []):
-        pytester.runpytest(*where).assert_outcomes(passed=1)
-    assert [path.read_bytes() for path in recorded_files(pytester)] == before
+        project.replay(*where, passed=1)
     assert pytester.path.joinpath("starts").read_text() == "started\n"
     assert grid.sessions() == []

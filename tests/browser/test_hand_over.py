@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack, suppress
 
 import pytest
-from driving import Driving, Program, Refused
+from support.driving import Driving, Program, Refused
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 

@@ -1,7 +1,7 @@
 """Pages whose scripts replace what the language and the browser have."""
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.core.actions import Choose, Enter, Wait
 

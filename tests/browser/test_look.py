@@ -3,7 +3,7 @@
 from contextlib import closing
 
 import pytest
-from drawn import opened
+from support.drawn_pictures import opened
 
 from pytest_miniwob_agent import Case, Click, DragFrom, Limits, UsageError
 from pytest_miniwob_agent.browser import process

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from own_pages import Pages
+from support.own_pages import Pages
 
 from pytest_miniwob_agent import Click, Wait
 

@@ -4,7 +4,7 @@ import re
 from itertools import chain, pairwise
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Paste, Select, Wait
 from pytest_miniwob_agent.core.errors import PageError

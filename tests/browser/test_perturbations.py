@@ -1,7 +1,7 @@
 """Perturbations on pages in the browser: what each changes, and what it leaves."""
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.browser.own_page import open_page as open_task
 from pytest_miniwob_agent.core.actions import Choose, Click, Press, Wait

@@ -4,7 +4,7 @@ import time
 from functools import partial
 
 import pytest
-from own_pages import Pages
+from support.own_pages import Pages
 
 from pytest_miniwob_agent import Acted, Case, Limits, run_episode
 from pytest_miniwob_agent.tasks.perturbations import shipped_kinds

@@ -17,10 +17,10 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
-from drawn import opened
-from projects import ROOT, mortal
 from selenium.common.exceptions import WebDriverException
-from servers import wait_until
+from support.drawn_pictures import opened
+from support.projects import ROOT, mortal
+from support.servers import wait_until
 
 from pytest_miniwob_agent.browser.local import LocalLauncher, find_browser, find_driver
 from pytest_miniwob_agent.browser.process import Browser

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from projects import ROOT, SUITE_RUNS
-from selenium_grid import free_port
+from support.projects import ROOT, SUITE_RUNS
+from support.selenium_grid import free_port
 
 # One worker makes the replays that the tests compare; one of the tests needs the Grid.
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("grid")]
@@ -25,7 +25,15 @@ def replay(folder, *args, **env):
     slept.write_text("")
     own = {"PYTEST_ADDOPTS": SUITE_RUNS, "PYTHONPATH": str(ROOT / "tests")}
     files = {"EVENTS": str(events), "SLEPT": str(slept)}
-    command = [sys.executable, "-m", "pytest", "tests/test_suite.py", "-p", "events_plugin", *args]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "tests/test_suite.py",
+        "-p",
+        "support.plugins.events",
+        *args,
+    ]
     everything = os.environ | own | files | env
     result = subprocess.run(command, cwd=ROOT, env=everything, capture_output=True, text=True)
     assert result.returncode == pytest.ExitCode.OK, result.stdout

@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from own_pages import Pages
+from support.own_pages import Pages
 
 from pytest_miniwob_agent import Accept, Click, Enter, Press, Scroll, Wait
 from pytest_miniwob_agent.screen import render

@@ -1,7 +1,7 @@
 """Uploads of files that a task names."""
 
 import pytest
-from own_pages import Pages
+from support.own_pages import Pages
 
 from pytest_miniwob_agent import Case, Limits, PageError, Upload, run_episode
 from pytest_miniwob_agent.agents.tools import ToolsAgent

@@ -1,7 +1,7 @@
 """What a page does to its own window and document."""
 
 import pytest
-from own_pages import Pages, click, texts
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent import Copy, Enter, Paste, Press, Select
 

@@ -5,8 +5,8 @@ import shutil
 from textwrap import dedent
 
 import pytest
-from own_pages import Pages, click, texts
 from PIL import Image
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.browser.server import FONTS, font_file
 

@@ -7,12 +7,13 @@ from contextlib import closing
 
 import openai
 import pytest
-from batch_server import BatchServer
-from projects import solve_menu
+from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes import batches
 from pytest_miniwob_agent.cassettes.batches import Batches
 from pytest_miniwob_agent.cli import main
+
+from .batch_server import BatchServer
 
 KEY = "sk-" + "a" * 40
 LEAK = "ghp_" + "a1" * 18

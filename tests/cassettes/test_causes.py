@@ -5,8 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from answers import completion
-from cassette_files import BODY, ENTER, TOOL
+from support.answers import completion
 
 from pytest_miniwob_agent.cassettes.drift import diff, drift_of_call, heading
 from pytest_miniwob_agent.cassettes.files import Pictures
@@ -14,6 +13,8 @@ from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.models.apis import CHAT
+
+from .cassette_files import BODY, ENTER, TOOL
 
 ORIGIN = Origin("act", 1, 1, {}, "a" * 12, "b" * 12)
 

@@ -4,13 +4,14 @@ import io
 
 import pytest
 import yaml
-from cassette_files import ORIGIN, make_call, plant
-from projects import INNER_RUNS, ROOT
+from support.projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.cassettes.folder import stem
 from pytest_miniwob_agent.cassettes.format import write_cassette
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
+
+from .cassette_files import ORIGIN, make_call, plant
 
 FOLDER = "cassettes/reflective/m"
 MENU = f"{FOLDER}/click-menu-2/1.yaml"

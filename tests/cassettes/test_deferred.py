@@ -4,8 +4,8 @@ import json
 from itertools import repeat
 
 import pytest
-from answers import completion
-from projects import solve_menu
+from support.answers import completion
+from support.projects import solve_menu
 
 from pytest_miniwob_agent import Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending

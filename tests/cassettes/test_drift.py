@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from projects import FAKE_PAGE, REFLECTIVE_PROMPTS
+from support.projects import FAKE_PAGE, REFLECTIVE_PROMPTS
 
 from pytest_miniwob_agent.cassettes.format import read_cassette, write_cassette
 

@@ -6,7 +6,6 @@ import string
 import pytest
 import vcr
 import yaml
-from cassette_files import ORIGIN, make_call
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +19,8 @@ from pytest_miniwob_agent.cassettes.format import (
 )
 from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.cassettes.upkeep import lint_folder
+
+from .cassette_files import ORIGIN, make_call
 
 
 def test_the_format_of_a_cassette():

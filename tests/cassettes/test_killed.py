@@ -9,8 +9,8 @@ import time
 
 import pytest
 from filelock import FileLock
-from projects import solve_menu
-from servers import wait_until
+from support.projects import solve_menu
+from support.servers import wait_until
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
 

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from drawn import chat_body, opened, page_with_button
 from PIL import Image
+from support.drawn_pictures import chat_body, opened, page_with_button
 
 from pytest_miniwob_agent import Drift, Limits, Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending

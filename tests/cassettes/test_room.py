@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from projects import solve_menu
+from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
 

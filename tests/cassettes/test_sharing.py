@@ -4,8 +4,8 @@ import json
 from contextlib import closing
 
 import pytest
-from answers import completion
-from projects import FAKE_PAGE
+from support.answers import completion
+from support.projects import FAKE_PAGE
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending
 from pytest_miniwob_agent.cassettes.files import ItemFiles, Record

@@ -1,7 +1,7 @@
 """The tape of an item, with lists of calls alone."""
 
 import pytest
-from answers import completion
+from support.answers import completion
 
 from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape
 from pytest_miniwob_agent.core.events import OF_TEST, Origin

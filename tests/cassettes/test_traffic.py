@@ -1,7 +1,6 @@
 """The traffic of apps in the cassette folder: what is found, removed, counted and shown."""
 
 import pytest
-from cassette_files import ORIGIN, make_call, plant
 
 from pytest_miniwob_agent.cassettes.folder import Used, find_cassette
 from pytest_miniwob_agent.cassettes.format import write_cassette
@@ -13,6 +12,8 @@ from pytest_miniwob_agent.cassettes.upkeep import (
     shown_calls,
 )
 from pytest_miniwob_agent.cli import main
+
+from .cassette_files import ORIGIN, make_call, plant
 
 STEM = "tools/m/add-note/1"
 KEY = "AKIA" + "AB12" * 4

@@ -3,8 +3,7 @@
 import json
 
 import pytest
-from answers import completion, completion_of, response
-from projects import recorded_files
+from support.answers import completion, completion_of, response
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, usage_of_answer
@@ -39,7 +38,7 @@ def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
     result = live("--miniwob-max-calls=1", "--miniwob-max-cost=0.01", PRICES)
     assert len(chat_server.requests) == 1
     assert result.parseoutcomes() == {"errors": 1, "budget": 11}
-    assert recorded_files(project) == []
+    assert project.recorded() == {}
     result.stdout.fnmatch_lines(
         [
             "plan call: *ran out of tokens (finish_reason is length, 500 used); raise "
@@ -74,7 +73,7 @@ def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, r
         result = live(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
         assert raw_server.requests == 1
         result.stdout.fnmatch_lines([f"unusable answers, paid for*: 1 {reason}", budget])
-    assert recorded_files(project) == []
+    assert project.recorded() == {}
 
 
 def with_choice(**choice):

@@ -1,8 +1,7 @@
 """What `miniwob-agent cassettes` finds, removes and shows."""
 
 import pytest
-from answers import completion
-from cassette_files import BODY, MESSAGES, ORIGIN, make_call, plant
+from support.answers import completion
 
 from pytest_miniwob_agent import CassetteError
 from pytest_miniwob_agent.cassettes.folder import Used
@@ -15,6 +14,8 @@ from pytest_miniwob_agent.cassettes.upkeep import (
     shown_calls,
 )
 from pytest_miniwob_agent.models.apis import CHAT
+
+from .cassette_files import BODY, MESSAGES, ORIGIN, make_call, plant
 
 STEMS = {"reflective/m/click-menu-2/1", "reflective/m/click-menu-2/2"}
 GOOD = dump_cassette([make_call("The goal")])

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
-from shown_episode import click_quit_first
+from support.shown_episode import click_quit_first
 
 from pytest_miniwob_agent.cli import main
 

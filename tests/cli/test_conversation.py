@@ -1,8 +1,8 @@
 """A recorded conversation with tools, as the commands show it."""
 
 import pytest
-from answers import completion
-from projects import FAKE_PAGE
+from support.answers import completion
+from support.projects import FAKE_PAGE
 
 MODEL = "m-2026-01-01"
 

@@ -8,7 +8,7 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from projects import APP, INNER_RUNS
+from support.projects import APP, INNER_RUNS
 
 from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.cli import main

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from projects import FAKE_PAGE, ROOT
+from support.projects import FAKE_PAGE, ROOT
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.cli.episodes import wait

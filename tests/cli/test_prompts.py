@@ -1,7 +1,7 @@
 """`miniwob-agent prompts`: copies of an agent's prompts, which are then used."""
 
 import pytest
-from projects import REFLECTIVE_PROMPTS
+from support.projects import REFLECTIVE_PROMPTS
 
 from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent, prompt_files
 

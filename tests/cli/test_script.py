@@ -3,7 +3,7 @@
 from fnmatch import fnmatch
 
 import pytest
-from playwright_scripts import run_scripts
+from support.playwright_scripts import run_scripts
 
 from pytest_miniwob_agent.terminal.script import ON_APP, setup_of
 

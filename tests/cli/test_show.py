@@ -8,8 +8,8 @@ import sys
 from textwrap import dedent
 
 import pytest
-from projects import FAKE_PAGE, TEST_FILE
-from shown_episode import EPISODE
+from support.projects import FAKE_PAGE, TEST_FILE
+from support.shown_episode import EPISODE
 
 STARTS_A_PROGRAM = """
 import subprocess

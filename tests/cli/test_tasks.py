@@ -2,7 +2,7 @@
 
 import json
 
-from projects import ROOT
+from support.projects import ROOT
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Action

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from projects import INNER_RUNS, ROOT
+from support.projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.plugin.settings import OPTIONS
 

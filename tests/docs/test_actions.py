@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from projects import ROOT
+from support.projects import ROOT
 
 TEXT = (ROOT / "docs" / "actions.md").read_text("utf-8")
 

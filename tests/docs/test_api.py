@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 
-from projects import ROOT
+from support.projects import ROOT
 
 import pytest_miniwob_agent
 from pytest_miniwob_agent import testing

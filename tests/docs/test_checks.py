@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from projects import ROOT
+from support.projects import ROOT
 
 
 @pytest.mark.integration

@@ -10,7 +10,7 @@ import tomllib
 import pytest
 import yaml
 from lxml import etree
-from projects import ROOT
+from support.projects import ROOT
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.plugin.reading import SUITES

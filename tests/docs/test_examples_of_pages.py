@@ -4,7 +4,7 @@ import re
 import sys
 
 import pytest
-from projects import ROOT
+from support.projects import ROOT
 
 
 def examples(page, since="# "):

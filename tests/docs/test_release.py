@@ -3,7 +3,7 @@
 import runpy
 
 import pytest
-from projects import ROOT
+from support.projects import ROOT
 
 problems = runpy.run_path(str(ROOT / ".ci" / "check-version"))["problems"]
 

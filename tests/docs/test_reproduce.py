@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from projects import ROOT, SUITE_RUNS
+from support.projects import ROOT, SUITE_RUNS
 
 PAGE = (ROOT / "docs" / "reproduce.md").read_text("utf-8").replace("\\\n", " ")
 EXAMPLES = ROOT / "pytest_miniwob_agent" / "agents" / "webwise" / "prompts" / "examples.jsonl"

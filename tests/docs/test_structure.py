@@ -11,7 +11,7 @@ from importlib.metadata import packages_distributions
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from projects import ROOT, SUITE_RUNS
+from support.projects import ROOT, SUITE_RUNS
 
 PACKAGE = ROOT / "pytest_miniwob_agent"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -62,7 +62,7 @@ def test_an_item_passes_few_files():
         f"tests/suites/paper.py::test_solves[n-screen-n-step/click-tab-2/{n}]" for n in (1000, 1001)
     ]
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-s", "-pfiles_plugin", "-pno:randomly", *items],
+        [sys.executable, "-m", "pytest", "-s", "-psupport.plugins.files", "-pno:randomly", *items],
         cwd=ROOT,
         env={
             **os.environ,

@@ -4,7 +4,7 @@ import re
 import shutil
 
 import pytest
-from projects import OF_APPS, OTHERS, ROOT, SLOW
+from support.projects import OF_APPS, OTHERS, ROOT, SLOW
 
 pytestmark = pytest.mark.integration
 

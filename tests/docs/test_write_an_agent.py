@@ -5,7 +5,7 @@ import sys
 import tomllib
 
 import pytest
-from projects import ROOT
+from support.projects import ROOT
 
 from pytest_miniwob_agent.agents.registry import GROUP, load_agent
 from pytest_miniwob_agent.testing import agent_contract

@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from frameworks import BROWSERS, FRAMEWORKS, program_of
-from playwright_scripts import print_script, run_scripts
-from projects import INNER_RUNS, ROOT
+from support.frameworks import BROWSERS, FRAMEWORKS, program_of
+from support.playwright_scripts import print_script, run_scripts
+from support.projects import INNER_RUNS, ROOT
 
 pytestmark = pytest.mark.integration
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from frameworks import BROWSERS, FRAMEWORKS, GATEWAY, program_of
-from projects import INNER_RUNS, ROOT
+from support.frameworks import BROWSERS, FRAMEWORKS, GATEWAY, program_of
+from support.projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.results.file import read_results

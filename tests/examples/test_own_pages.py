@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from projects import ROOT
+from support.projects import ROOT
 
 from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.core.actions import Click, Enter

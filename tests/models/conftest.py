@@ -4,7 +4,7 @@ import contextlib
 
 import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
-from selenium_grid import free_port
+from support.selenium_grid import free_port
 
 from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server

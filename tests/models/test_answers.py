@@ -6,7 +6,7 @@ import re
 import threading
 
 import pytest
-from answers import WHOLE, chunked, completion, completion_of, completion_with, response
+from support.answers import WHOLE, chunked, completion, completion_of, completion_with, response
 
 from pytest_miniwob_agent.core.errors import ModelError
 

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from projects import solve_menu
+from support.projects import solve_menu
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import BudgetReached, UsageError

@@ -4,8 +4,8 @@ import threading
 import time
 
 import pytest
-from answers import completion, response
-from servers import wait_until
+from support.answers import completion, response
+from support.servers import wait_until
 
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.budget import Budget

@@ -4,7 +4,7 @@ import contextlib
 
 import openai
 import pytest
-from projects import solve_menu
+from support.projects import solve_menu
 
 from pytest_miniwob_agent.core.chat import ModelRequest
 from pytest_miniwob_agent.core.errors import ModelError

@@ -5,7 +5,7 @@ import json
 import threading
 
 import vcr
-from answers import completion
+from support.answers import completion
 
 from pytest_miniwob_agent.core.chat import ModelResponse
 from pytest_miniwob_agent.models.http import PastMocks, httpx

@@ -7,7 +7,7 @@ import subprocess
 from contextlib import closing
 
 import pytest
-from servers import LoopbackServer
+from support.servers import LoopbackServer
 
 from pytest_miniwob_agent.cassettes.batches import Batches
 from pytest_miniwob_agent.cassettes.deferred import write_pending

@@ -3,8 +3,8 @@
 import io
 
 import pytest
-from drawn import base64_of, chat_body, opened, page_with_button
 from PIL.PngImagePlugin import PngInfo
+from support.drawn_pictures import base64_of, chat_body, opened, page_with_button
 
 from pytest_miniwob_agent.models.api import (
     digests_in,

@@ -1,6 +1,6 @@
 """Comparison of pictures."""
 
-from drawn import opened, page_with_button
+from support.drawn_pictures import opened, page_with_button
 
 from pytest_miniwob_agent.pictures import TOLERANCE, compare, png_of, shown_difference
 

@@ -1,6 +1,6 @@
 """Marks and rulers on pictures."""
 
-from drawn import GREY, opened, page_with_button
+from support.drawn_pictures import GREY, opened, page_with_button
 
 from pytest_miniwob_agent.pictures import MARK, marked
 

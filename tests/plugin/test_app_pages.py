@@ -4,7 +4,7 @@ import re
 import textwrap
 
 import pytest
-from projects import APP
+from support.projects import APP
 
 PAGES = """
     from pages import PAGES

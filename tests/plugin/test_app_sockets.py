@@ -4,7 +4,7 @@ import hashlib
 import re
 
 import pytest
-from projects import APP
+from support.projects import APP
 
 TALKING = """
     import time

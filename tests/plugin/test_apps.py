@@ -7,7 +7,7 @@ import textwrap
 from math import inf, nan
 
 import pytest
-from projects import APP
+from support.projects import APP
 
 from pytest_miniwob_agent import AppTask
 from pytest_miniwob_agent.core.errors import UsageError

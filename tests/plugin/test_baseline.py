@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.results.file import Results, read_results
 

@@ -5,7 +5,7 @@ and these are processes, since the plugins patch HTTP clients.
 """
 
 import pytest
-from projects import OTHERS, ROOT, solve_menu
+from support.projects import OTHERS, ROOT, solve_menu
 
 pytestmark = pytest.mark.integration
 

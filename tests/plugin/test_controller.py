@@ -8,8 +8,8 @@ import sys
 import threading
 
 import pytest
-from answers import completion
-from projects import solve_menu
+from support.answers import completion
+from support.projects import solve_menu
 
 AGENT = """
     import os

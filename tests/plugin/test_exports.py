@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from projects import FAKE_PAGE, OTHERS, REPORTING, SLOW
+from support.projects import FAKE_PAGE, OTHERS, REPORTING, SLOW
 
 EVIL = "\\x1b[2J<b>\\ud800\\u202e</b>\\n::error::"
 """In the source of a page: an escape sequence, a lone surrogate, a mark that reverses the text, and

@@ -1,7 +1,7 @@
 """The fixture `miniwob_llm`: one test at a time records an item, and the item ends with it."""
 
 import pytest
-from projects import recorded_files, solve_menu
+from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
 
@@ -63,7 +63,7 @@ def test_two_tests_on_one_item_pay_once_in_every_mode(project, run, chat_server)
     project.makepyfile(TWO_TESTS)
     run("--miniwob-record=all", "-n2").assert_outcomes(passed=2)
     assert len(chat_server.requests) == 3
-    assert [path.name for path in recorded_files(project)] == ["1.yaml"]
+    assert [path.name for path in project.recorded()] == ["1.yaml"]
     run("--miniwob-record=all").assert_outcomes(passed=2)
     assert len(chat_server.requests) == 3
 
@@ -72,7 +72,7 @@ class TestCallsOfTheTestItself:
     """Calls that are made outside of an episode: the item ends with its fixture."""
 
     def cassette(self, project):
-        [path] = recorded_files(project)
+        [path] = project.recorded()
         return path.name, prompts_in(path)
 
     def test_a_test_without_an_episode_is_recorded_and_replayed(self, project, run, chat_server):
@@ -111,7 +111,7 @@ class TestCallsOfTheTestItself:
 def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project, run):
     project.makepyfile(OTHERS_CALLS.format(prompts="[]"))
     run(NEW).assert_outcomes(passed=1)
-    [path] = recorded_files(project)
+    [path] = project.recorded()
     text = path.read_text().replace("content: click id=1", "content: click id=9")
     path.with_name("1.partial.yaml").write_text(text)
     result = run(NEW)
@@ -119,7 +119,7 @@ def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project,
     result.stdout.fnmatch_lines(
         ["*MiniWoB++ cassettes*", "*1.partial.yaml began from another cassette than *"]
     )
-    assert [path.name for path in recorded_files(project)] == ["1.yaml"]
+    assert [path.name for path in project.recorded()] == ["1.yaml"]
     assert [path.name for path in project.path.glob(".miniwob/unused/*/*/*/*")] == ["1.unused.yaml"]
     assert (project.path / ".miniwob/.gitignore").read_text() == "*\n"
 

@@ -1,7 +1,7 @@
 """The forecast of a recording."""
 
 import pytest
-from projects import solve_menu
+from support.projects import solve_menu
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from projects import REFLECTIVE_PROMPTS, solve_menu
+from support.projects import REFLECTIVE_PROMPTS, solve_menu
 
 from pytest_miniwob_agent.results.file import read_results
 

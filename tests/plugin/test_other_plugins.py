@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from projects import FAKE_PAGE, INNER_RUNS, solve_menu
+from support.projects import FAKE_PAGE, INNER_RUNS, solve_menu
 
 USED = ("capture", "logging", "debugging", "skipping", "terminal")
 """Plugins of pytest whose options or state we use."""

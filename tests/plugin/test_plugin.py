@@ -2,7 +2,7 @@
 
 import json
 
-from projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, solve_menu
 
 KEEP_REPORTS = """
     import json

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from projects import REFLECTIVE_PROMPTS, recorded_files, solve_menu
+from support.projects import REFLECTIVE_PROMPTS, solve_menu
 
 from pytest_miniwob_agent.plugin.inner import collect
 
@@ -31,7 +31,7 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["miniwob cassettes: cassettes"])
     assert (mine / "cassettes/reflective/m/click-menu-2/1.yaml").exists()
-    assert not recorded_files(project)
+    assert project.recorded() == {}
 
 
 SUITE = """

@@ -4,7 +4,7 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from projects import FAKE_PAGE, INNER_RUNS, solve_menu
+from support.projects import FAKE_PAGE, INNER_RUNS, solve_menu
 
 LOST_ONCE = """
     from pathlib import Path

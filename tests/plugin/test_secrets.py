@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, solve_menu
 
 HEADER, QUERY, PASSWORD, ADDRESS = "hdr-blue-whale", "qry-red-fox", "pwd-old-owl", "adr-big-bear"
 PARAMS = {

@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from answers import completion
-from projects import FAKE_PAGE, solve_menu
+from support.answers import completion
+from support.projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.papers.tables import Paper

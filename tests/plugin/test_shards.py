@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from made_report import content
-from projects import FAKE_PAGE, solve_menu
+from support.made_report import content
+from support.projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results

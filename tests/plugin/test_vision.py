@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from made_report import items
-from projects import FAKE_PAGE, recorded_files
+from support.made_report import items
+from support.projects import FAKE_PAGE
 
 PAGE = FAKE_PAGE.replace("FakePage", "VisibleFakePage")
 PARAMS = '--miniwob-agent-params={"screen": "picture"}'
@@ -17,18 +17,13 @@ def looking(project, chat_server):
     project.makeconftest(PAGE)
     calls = iter(["PLAN:\nclick id=1", "The menu was opened.", "PLAN:\nclick id=2"])
     chat_server.reply = lambda prompt: next(calls)
-    server = f"--miniwob-base-url={chat_server.url}"
-    run = project.runpytest("-k", ONE, PARAMS, "--miniwob-record=new_episodes", server)
-    run.assert_outcomes(passed=1)
+    project.record("-k", ONE, PARAMS).assert_outcomes(passed=1)
     return project
 
 
 def test_an_item_is_recorded_with_its_pictures_and_replayed(looking):
-    names = sorted(path.name for path in recorded_files(looking))
-    assert [name.rpartition(".")[2] for name in names] == ["yaml", "png", "png"]
-    before = {path: path.read_bytes() for path in recorded_files(looking)}
-    looking.runpytest("-k", ONE, PARAMS).assert_outcomes(passed=1)
-    assert {path: path.read_bytes() for path in recorded_files(looking)} == before
+    assert sorted(path.suffix for path in looking.recorded()) == [".png", ".png", ".yaml"]
+    looking.replay("-k", ONE, PARAMS, passed=1)
 
 
 def test_a_page_that_looks_different_is_drift_shown_in_terminal_and_report(looking):
@@ -49,11 +44,11 @@ def test_a_page_that_looks_different_is_drift_shown_in_terminal_and_report(looki
 
 
 def test_deferred_requests_carry_the_picture(looking):
-    for path in recorded_files(looking):
+    for path in looking.recorded():
         path.unlink()
     looking.runpytest("-k", ONE, PARAMS, "--miniwob-record=defer")
     [line] = (looking.path / ".miniwob" / "pending.jsonl").read_text("utf-8").splitlines()
     [_, picture, text] = json.loads(line)["body"]["messages"][0]["content"]
     assert picture["image_url"]["url"].startswith("data:image/png;base64,")
     assert "Open the menu and click Save" in text["text"]
-    assert not recorded_files(looking)
+    assert looking.recorded() == {}

@@ -2,10 +2,10 @@
 
 import shutil
 
-import made_report
 import pytest
-from projects import solve_menu
-from window import Window
+from support import made_report
+from support.projects import solve_menu
+from support.report_window import Window
 
 PICTURED = """
     from pathlib import Path

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from drawn import page_with_button
-from made_report import HOSTILE, items, made_up, without_result
+from support.drawn_pictures import page_with_button
+from support.made_report import HOSTILE, items, made_up, without_result
 
 from pytest_miniwob_agent.core.actions import Copy, Enter
 from pytest_miniwob_agent.core.case import Case

@@ -3,8 +3,8 @@
 import itertools
 
 import pytest
-from made_report import index, made_up, without_result
 from selenium.webdriver.common.by import By
+from support.made_report import index, made_up, without_result
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.outcome import Change, Status

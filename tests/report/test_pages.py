@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from made_report import HOSTILE, UNSEEN, made_up, without_result
 from selenium.webdriver import Keys
+from support.made_report import HOSTILE, UNSEEN, made_up, without_result
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall

@@ -1,7 +1,7 @@
 """Pictures in a report (`--miniwob-trace`), of pages that are fakes."""
 
 import pytest
-from made_report import ONE, TWO, content, items, looks, pictures
+from support.made_report import ONE, TWO, content, items, looks, pictures
 
 from pytest_miniwob_agent.report.folder import Report
 

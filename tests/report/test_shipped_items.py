@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_report import items, pictures
-from projects import ROOT, SUITE_RUNS
+from support.made_report import items, pictures
+from support.projects import ROOT, SUITE_RUNS
 
 pytestmark = [pytest.mark.integration, pytest.mark.sweep]
 
@@ -28,7 +28,7 @@ def replay(folder, selected, *args, status=pytest.ExitCode.OK):
     events = folder / "events.json"
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "tests/test_suite.py", "-k", selected,
-         "-p", "events_plugin", *args],
+         "-p", "support.plugins.events", *args],
         cwd=ROOT,
         env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS, "PYTHONPATH": str(ROOT / "tests"),
              "EVENTS": str(events), "SLEPT": str(folder / "slept.txt")},

@@ -4,7 +4,7 @@ import re
 import shutil
 
 import pytest
-from made_report import ONE, TWO, content, index, items, looks
+from support.made_report import ONE, TWO, content, index, items, looks
 
 from pytest_miniwob_agent.report.folder import Report
 

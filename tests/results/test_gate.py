@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from made_results import joined, make_result, run_of
+from support.made_results import joined, make_result, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.budget import Price

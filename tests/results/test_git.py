@@ -5,7 +5,7 @@ import shlex
 import subprocess
 
 import pytest
-from made_results import run_of
+from support.made_results import run_of
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import UsageError

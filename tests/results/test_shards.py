@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from made_results import joined, run_of
+from support.made_results import joined, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.results.file import Shard, merge_results, parse_results

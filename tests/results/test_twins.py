@@ -5,8 +5,8 @@ import re
 from dataclasses import replace
 
 import pytest
-from made_results import joined, make_result, run_of
-from projects import ROOT
+from support.made_results import joined, make_result, run_of
+from support.projects import ROOT
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import Results

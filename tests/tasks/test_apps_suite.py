@@ -3,9 +3,10 @@
 from collections import Counter
 
 import pytest
-from solutions import open_item, play
 
 from pytest_miniwob_agent.tasks.perturbations import NEEDS
+
+from .solutions import open_item, play
 
 BASES = ("bank", "issues", "login", "mail", "shop")
 KINDS = [kind for kind in NEEDS if kind != "attacked"]

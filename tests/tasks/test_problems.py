@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy
 import pytest
-from projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results

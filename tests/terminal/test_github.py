@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from made_results import HOSTILE, after, before, make_result
+from support.made_results import HOSTILE, after, before, make_result
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.comparison import Comparison

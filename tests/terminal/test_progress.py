@@ -4,7 +4,7 @@ import re
 
 import _pytest.capture
 import pytest
-from projects import solve_menu
+from support.projects import solve_menu
 
 DRAWN = re.compile(r"\x1bD\x1bM\x1b7\x1b\[B\r([^\x1b\n]*)\x1b8")
 """The line as it is drawn below the cursor, which returns to its place."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from made_report import made_up, without_result
+from support.made_report import made_up, without_result
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.outcome import Status

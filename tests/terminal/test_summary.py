@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from projects import FAKE_PAGE
+from support.projects import FAKE_PAGE
 
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines, shorten, shorten_lines
 

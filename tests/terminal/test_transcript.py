@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from shown_episode import EPISODE, click_quit_first
+from support.shown_episode import EPISODE, click_quit_first
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.core.actions import Click

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from made_results import HOSTILE, after, before, joined, make_result, run_of
+from support.made_results import HOSTILE, after, before, joined, make_result, run_of
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.text import wrap

@@ -1,11 +1,12 @@
 """The mechanisms by which components of modern libraries work, each on a small page."""
 
 import pytest
-from own_pages import Pages
-from projects import ROOT
-from widget_steps import Actions
+from support.own_pages import Pages
+from support.projects import ROOT
 
 from pytest_miniwob_agent.screen import render
+
+from .widget_steps import Actions
 
 pytestmark = pytest.mark.integration
 

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-import scripted
-from scripted import actions, ending, prompts
+from support import scripted
+from support.scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.rci import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-import scripted
+from support import scripted
 
 from pytest_miniwob_agent.agents import rci
 from pytest_miniwob_agent.agents.rci import RCIAgent

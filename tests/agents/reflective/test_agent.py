@@ -3,8 +3,8 @@
 from itertools import pairwise
 
 import pytest
-import scripted
-from scripted import actions, advice, button, menu, prompts, reflections
+from support import scripted
+from support.scripted import actions, advice, button, menu, prompts, reflections
 
 from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.core.events import Ending

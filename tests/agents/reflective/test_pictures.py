@@ -4,9 +4,9 @@ import re
 from itertools import pairwise
 
 import pytest
-import scripted
-from drawn import opened
-from scripted import advice
+from support import scripted
+from support.drawn_pictures import opened
+from support.scripted import advice
 
 from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-import scripted
+from support import scripted
 
 from pytest_miniwob_agent import (
     Click,

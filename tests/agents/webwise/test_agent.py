@@ -4,8 +4,8 @@ import json
 from types import SimpleNamespace
 
 import pytest
-import scripted
-from scripted import actions, ending, prompts
+from support import scripted
+from support.scripted import actions, ending, prompts
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise import WebWISEAgent

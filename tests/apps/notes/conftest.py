@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 from api import FRONT, make_api
-from app_server import serving
+from support.app_server import serving
 from werkzeug.serving import make_server
 
 

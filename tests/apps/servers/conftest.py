@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from app_server import serving
+from support.app_server import serving
 
 HERE = Path(__file__).parent
 PYTHON = Path(os.environ["APPS"]) / "venv" / "bin" / "python"

@@ -14,9 +14,9 @@ from base64 import b64encode
 from pathlib import Path
 
 import pytest
-from projects import ROOT, mortal
 
 from pytest_miniwob_agent.browser.local import find_browser, find_driver
+from support.projects import ROOT, mortal
 
 USER, PASSWORD = "grid-user", "pwd-grey-goose"
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 """The folder of this repository."""
 
 REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "prompts"
@@ -111,9 +111,51 @@ TEST_FILE = """
 """
 
 
-def recorded_files(project):
-    """All files in a project's folder of cassettes."""
-    return [path for path in project.path.glob("cassettes/**/*") if path.is_file()]
+INI = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n"
+"""The ini file of a project; its own modules can be imported, also by workers."""
+
+
+class Project:
+    """A pytester whose folder is a user's project, with a model that can be recorded.
+
+    Args:
+        pytester: pytest's, for everything else.
+        server: the model's `ChatServer`.
+    """
+
+    def __init__(self, pytester, server):
+        self._pytester = pytester
+        self.server = server
+
+    def __getattr__(self, name):
+        return getattr(self._pytester, name)
+
+    def write(self, test=None, conftest=None, ini="", **modules):
+        """Write tests, `conftest.py`, further lines of the ini file, and modules by their names."""
+        self.makeini(INI + ini)
+        if conftest is not None:
+            self.makeconftest(conftest)
+        tests = [] if test is None else [test]
+        if tests or modules:
+            self.makepyfile(*tests, **modules)
+
+    def record(self, *args, mode="new_episodes"):
+        """Run pytest against the server, and record."""
+        url = f"--miniwob-base-url={self.server.url}"
+        return self.runpytest(f"--miniwob-record={mode}", url, *args)
+
+    def replay(self, *args, **outcomes):
+        """Run pytest without the server: with these outcomes, and no cassette changes."""
+        before, asked = self.recorded(), len(self.server.requests)
+        result = self.runpytest(*args)
+        result.assert_outcomes(**outcomes)
+        assert (self.recorded(), len(self.server.requests)) == (before, asked)
+        return result
+
+    def recorded(self):
+        """Return the bytes of each file in the folder of cassettes."""
+        files = (path for path in self.path.glob("cassettes/**/*") if path.is_file())
+        return {path: path.read_bytes() for path in files}
 
 
 def solve_menu(prompt):

@@ -9,11 +9,10 @@ import time
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
-from answers import completion
-
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of
+from support.answers import completion
 
 OTHER_APIS = ("/v1/responses", "/v1/messages", "/v1beta/models/g:generateContent")
 """The paths whose answers are no chat completions."""

@@ -4,9 +4,6 @@ import json
 import re
 from dataclasses import replace
 
-from drawn import page_with_button
-from made_results import run_of
-
 from pytest_miniwob_agent.core.actions import Click, Enter, Press
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.data import to_data
@@ -34,6 +31,8 @@ from pytest_miniwob_agent.core.outcome import (
 )
 from pytest_miniwob_agent.report.folder import Report
 from pytest_miniwob_agent.results.gate import Gate, judge
+from support.drawn_pictures import page_with_button
+from support.made_results import run_of
 
 
 def read(path):

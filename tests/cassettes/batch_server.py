@@ -9,8 +9,8 @@ from email.policy import HTTP
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
-from answers import completion
-from servers import LoopbackServer
+from support.answers import completion
+from support.servers import LoopbackServer
 
 
 class BatchServer(LoopbackServer):

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from selenium_grid import free_port
-from servers import wait_until
+from support.selenium_grid import free_port
+from support.servers import wait_until
 
 
 def _answers(url):

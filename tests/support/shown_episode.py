@@ -1,6 +1,6 @@
 """An episode on the fake page, and what `miniwob-agent show` prints of it."""
 
-from projects import solve_menu
+from support.projects import solve_menu
 
 
 def click_quit_first(prompt):

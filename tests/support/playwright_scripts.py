@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from frameworks import BROWSERS, program_of
-from projects import OF_APPS, OTHERS, ROOT, SLOW
+
+from support.frameworks import BROWSERS, program_of
+from support.projects import OF_APPS, OTHERS, ROOT, SLOW
 
 LAUNCH = '''
 

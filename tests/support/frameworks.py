@@ -1,7 +1,8 @@
 """The environments that `make frameworks` makes: frameworks of examples/, and LiteLLM's proxy."""
 
 import pytest
-from projects import ROOT
+
+from support.projects import ROOT
 
 BROWSERS = ROOT / ".venv-browsers"
 BROWSERGYM = ROOT / ".venv-browsergym"

@@ -1,0 +1,1 @@
+"""Plugins for pytest runs in processes of their own, as `-p support.plugins.NAME`."""

@@ -1,0 +1,30 @@
+"""The browser of the outer run, as the `miniwob_browser` of pytest runs in the same process."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_miniwob_agent.plugin.reading import settings_of
+
+
+class SharedBrowser:
+    """A plugin whose fixture overrides that of our plugin, as one of a user's conftest.py does.
+
+    Runs that say which browser they want, or that its window be shown, start one of their own.
+
+    Args:
+        get: returns the browser, which is started by the first run that needs it.
+    """
+
+    def __init__(self, get):
+        self._get = get
+
+    def pytest_configure(self, config):
+        @pytest.fixture(scope="session")
+        def miniwob_browser(miniwob_browser):
+            settings = settings_of(config)
+            own = settings.browser or settings.headed or settings.grid
+            return miniwob_browser if own else self._get()
+
+        # Later than our plugin, or its fixture would override this one.
+        config.pluginmanager.register(SimpleNamespace(miniwob_browser=miniwob_browser))
