@@ -5,7 +5,6 @@ from textwrap import dedent
 import pytest
 from support.own_pages import Pages, click, texts
 
-from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
@@ -365,33 +364,3 @@ def test_a_task_is_asked_in_whatever_way_the_page_asks(ways, way, said):
 def test_what_a_beacon_says_has_arrived_before_the_task_judges(ways):
     env, seen = ways
     assert click(env, seen, "beacon").solved
-
-
-ASKING = """
-    <p id="said"></p><button onclick="ask()">Ask</button>
-    <script>
-      const say = async (answer) => {
-        said.textContent += ` ${answer.status} ${await answer.text()}`;
-      };
-      const ask = async () => {
-        await say(await fetch("/api/items?page=2"));
-        await say(await fetch("/api/cart", { method: "POST", body: '{"n":2}' }));
-        for (const time of "123") await say(await fetch("/api/count"));
-        await say(await fetch("https://api.shop.test/price"));
-        await say(await fetch("/api/items?page=3"));
-      };
-      window.task = { goal: "Ask.", reward: (seed, { asked }) =>
-        asked("GET", "https://api.shop.test/price") && !asked("PUT", "/api/:what") ? 0.5 : 0 };
-    </script>
-"""
-
-
-def test_certify_fails_where_an_app_lacks_an_answer(tmp_path, capsys):
-    folder = tmp_path / "pages"
-    folder.mkdir()
-    (folder / "asks.html").write_text(f"<!DOCTYPE html><body>{dedent(ASKING)}</body>")
-    assert main(["certify", "asks", "--pages", str(folder), "--seeds=1"]) == 1
-    out = capsys.readouterr().out
-    assert "LACKS" in out
-    assert "nothing answers POST /api/cart" in out
-    assert "nothing answers https://api.shop.test/price" in out

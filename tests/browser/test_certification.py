@@ -173,40 +173,51 @@ def test_the_command_prints_and_writes_the_verdicts_of_real_pages(tmp_path, caps
     assert json.loads(output.read_text())["pages/good/1"]["difference"] == ""
 
 
-@pytest.mark.integration
-def test_certify_sees_what_a_slow_model_sees(tmp_path, capsys):
-    (tmp_path / "drifts.html").write_text("""<!DOCTYPE html>
-        <button onclick="start()">Start</button><p id="out">-</p>
-        <script>
-          const code = "setTimeout(() => postMessage(1), 1000)";
-          const start = () => {
-            new Worker(URL.createObjectURL(new Blob([code]))).onmessage = () => {
-              out.textContent = "ready";
-            };
-          };
-          window.task = { goal: "Start.", reward: () => 0 };
-        </script>
-    """)
-    output = tmp_path / "new" / "verdicts.json"
-    arguments = ["--pages", str(tmp_path), "--seeds=1", "--output", str(output)]
-    assert main(["certify", "drifts", *arguments]) == 1
-    shown = capsys.readouterr().out
-    assert "+++ pauses between the actions" in shown
-    assert "ready" in shown
-    (verdict,) = json.loads(output.read_text()).values()
-    assert verdict["difference"].startswith("after ")
-
-
-@pytest.mark.integration
-def test_foreign_text_in_a_difference_is_harmless(tmp_path, capsys):
-    (tmp_path / "random.html").write_text(r"""<!DOCTYPE html><script>
+DRIFTS = """<!DOCTYPE html>
+    <button onclick="start()">Start</button><p id="out">-</p>
+    <script>
+      const code = "setTimeout(() => postMessage(1), 1000)";
+      const start = () => {
+        new Worker(URL.createObjectURL(new Blob([code]))).onmessage = () => {
+          out.textContent = "ready";
+        };
+      };
+      window.task = { goal: "Start.", reward: () => 0 };
+    </script>"""
+LACKS = """<!DOCTYPE html>
+    <button onclick="ask()">Ask</button>
+    <script>
+      const ask = async () => {
+        await fetch("/api/items?page=2");
+        await fetch("/api/cart", { method: "POST", body: '{"n":2}' });
+        await fetch("https://api.shop.test/price");
+      };
+      window.task = { goal: "Ask.", reward: () => 0 };
+    </script>"""
+RANDOM = r"""<!DOCTYPE html><script>
       const drawn = URL.createObjectURL(new Blob());
       window.task = { goal: () => `\u001b[31m${drawn}`, reward: () => 0 };
-    </script>""")
-    assert main(["certify", "random", "--pages", str(tmp_path), "--seeds=1"]) == 1
+    </script>"""
+
+
+@pytest.mark.integration
+def test_the_command_shows_what_a_slow_model_sees_what_an_app_lacks_and_no_foreign_codes(
+    tmp_path, capsys
+):
+    for name, text in {"drifts": DRIFTS, "lacks": LACKS, "random": RANDOM}.items():
+        (tmp_path / f"{name}.html").write_text(text)
+    output = tmp_path / "new" / "verdicts.json"
+    assert main(["certify", "--pages", str(tmp_path), "--seeds=1", f"--output={output}"]) == 1
     shown = capsys.readouterr().out
+    assert f"LACKS   {tmp_path.name}/lacks/1" in shown
+    assert "nothing answers POST /api/cart" in shown
+    assert "nothing answers https://api.shop.test/price" in shown
     assert "+goal: " in shown
     assert "\x1b" not in shown
+    verdict = json.loads(output.read_text())[f"{tmp_path.name}/drifts/1"]["difference"]
+    assert verdict.startswith("after ")
+    assert "+++ pauses between the actions" in verdict
+    assert "ready" in verdict
 
 
 @pytest.mark.parametrize(

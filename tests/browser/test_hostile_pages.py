@@ -1,11 +1,15 @@
 """Pages whose scripts replace what the language and the browser have."""
 
+import functools
+
 import pytest
 from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.core.actions import Choose, Enter, Wait
 
 pytestmark = pytest.mark.integration
+
+SCREENS = ("compact", "full", "tree")
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8">
     <script>
@@ -129,27 +133,26 @@ def named(before=""):
 
 @pytest.fixture(scope="module")
 def show(browser, tmp_path_factory):
-    """Play the page with a script in its head; returns all that is seen."""
+    """Play the page with a script in its head; yields all that is seen."""
     pages = Pages(tmp_path_factory.mktemp("hostile"), browser)
     pages.write(inner_html="<!DOCTYPE html><body><button>Framed</button></body>")
 
-    def play(script="", more=""):
+    def play(screen, script="", more=""):
         pages.write(page_html=PAGE.format(script=script).replace("</body>", f"{more}</body>"))
         env = pages.open("page")
-        for screen in ("compact", "full", "tree"):
-            seen = env.reset(screen=screen)
-            ids = {element.tag: element.id for element in seen.elements if element.id}
-            yield str(seen)
-            yield env.html()
-            yield str(env.step(Enter("Ann", ids["input_text"])))
-            yield str(env.step(Choose(ids["select"], "two")))
-            yield str(click(env, seen, "Go"))
-            yield str(env.look(marks=list(ids.values())).boxes)
-            if screen != "compact":
-                yield str(env.step(Wait(1)))
-            judged = click(env, seen, "Done")
-            yield str(judged)
-            assert judged.solved
+        seen = env.reset(screen=screen)
+        ids = {element.tag: element.id for element in seen.elements if element.id}
+        yield str(seen)
+        yield env.html()
+        yield str(env.step(Enter("Ann", ids["input_text"])))
+        yield str(env.step(Choose(ids["select"], "two")))
+        yield str(click(env, seen, "Go"))
+        yield str(env.look(marks=list(ids.values())).boxes)
+        if screen != "compact":
+            yield str(env.step(Wait(1)))
+        judged = click(env, seen, "Done")
+        yield str(judged)
+        assert judged.solved
         yield str(env.remarks())
 
     return play
@@ -157,18 +160,28 @@ def show(browser, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def expected(show):
-    return list(show())
+    return functools.cache(lambda screen: list(show(screen)))
 
 
-@pytest.mark.parametrize("name", SABOTAGE)
-def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, name):
+def on_screens(names):
+    """Each name with each screen; but for one of them, in turn, it is a sweep."""
+    return [
+        pytest.param(name, screen, marks=[pytest.mark.sweep] * (turn % len(SCREENS) != place))
+        for turn, name in enumerate(names)
+        for place, screen in enumerate(SCREENS)
+    ]
+
+
+@pytest.mark.parametrize(("name", "screen"), on_screens(SABOTAGE))
+def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, name, screen):
     script = "(function () {" + BREAK + SABOTAGE[name] + "})();"
-    assert list(show(script)) == expected
+    assert list(show(screen, script)) == expected(screen)
 
 
-def test_names_of_elements_change_nothing_of_what_is_read(show):
-    expected = [text.replace("plain-", "") for text in show(more=named("plain-"))]
-    assert list(show(more=named())) == expected
+@pytest.mark.parametrize("screen", SCREENS)
+def test_names_of_elements_change_nothing_of_what_is_read(show, screen):
+    expected = [text.replace("plain-", "") for text in show(screen, more=named("plain-"))]
+    assert list(show(screen, more=named())) == expected
 
 
 def test_names_of_elements_change_nothing_of_what_is_sent(browser, tmp_path):
