@@ -35,7 +35,14 @@ from pytest_miniwob_agent.core.actions import (
 )
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import PageError, ProgramError
-from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
+from pytest_miniwob_agent.core.observations import (
+    SCREEN_VERSION,
+    Dialog,
+    Element,
+    Observation,
+    Shot,
+    Transition,
+)
 from pytest_miniwob_agent.core.protocols import Driven
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
@@ -76,6 +83,8 @@ class MiniwobPage:
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._screen = "compact"
+        self.screen_version = SCREEN_VERSION
+        """The version of the screens (`Versioned`)."""
         self._goal = ""
         self._reading = False
         """True while what is under way reads the page."""
@@ -125,7 +134,7 @@ class MiniwobPage:
         """Run our scripts in what is loaded next, with the options of `page_scripts`."""
         kind = self._perturbation
         perturbing = perturbing_script(kind, self._data) if kind else ""
-        self._browser.run_scripts(perturbing, **options)
+        self._browser.run_scripts(perturbing, screens=self.screen_version, **options)
 
     def _load(self) -> None:
         self._run_scripts()

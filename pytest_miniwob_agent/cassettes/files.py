@@ -33,6 +33,7 @@ from pytest_miniwob_agent.core.files import (
     keep_out_of_commits,
     write_atomically,
 )
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.api import FOLDER, put_in, take_out
 
@@ -90,6 +91,8 @@ class ItemFiles:
     Attributes:
         mode: the mode; once a test of the run has recorded `all` of the item, `new_episodes`.
         existed: True if the item had a cassette.
+        screen_version: that of the recording which `load` has read (`observations.SCREEN_VERSION`);
+            None if there is none, until it is set.
         remarks: what the user must know about the files.
 
     Raises:
@@ -113,6 +116,7 @@ class ItemFiles:
         self._unused = self._state / ASIDE / f"{stem}{UNUSED}"
         self.pictures = Pictures(folder, state and state / FOLDER)
         self.remarks: list[str] = []
+        self.screen_version: int | None = None
         self._digest: str | None = None
         self._stored: list[Call] = []
         self._aside: list[Call] = []
@@ -194,7 +198,7 @@ class ItemFiles:
             CassetteError: a file can't be read as a cassette.
         """
         anew = self.mode is Record.ALL
-        self._stored = [] if anew else _read(self.cassette)
+        self._stored = [] if anew else self._recording(self.cassette)
         if not self.mode.writes:
             return Tape(self._stored, alike=self.pictures.are_alike)
         partial = self._take_up()
@@ -203,6 +207,15 @@ class ItemFiles:
         if anew:
             self._aside, unused = unused, []
         return Tape(calls, unused, self.pictures.are_alike)
+
+    def _recording(self, path: Path) -> list[Call]:
+        """Return the calls of a recording, if there is one, and note the version of its screens."""
+        try:
+            calls, metadata = load_cassette(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        self.screen_version = metadata["screens"]
+        return calls
 
     def _take_up(self) -> list[Call]:
         """Return the calls of an unfinished recording.
@@ -217,8 +230,10 @@ class ItemFiles:
             return []
         calls, metadata = load_cassette(self.partial)
         if metadata.get("began_from") == self._digest:
-            recorded_all = metadata.get("recording") == "all"
-            return calls if recorded_all or self.mode is not Record.ALL else []
+            if metadata.get("recording") != "all" and self.mode is Record.ALL:
+                return []
+            self.screen_version = metadata["screens"]
+            return calls
         unused = _read(self._unused)
         left = without(calls, [*_read(self.cassette), *unused])
         if left:
@@ -255,8 +270,12 @@ class ItemFiles:
         self.pictures.write(calls, rescue)
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         recording = {"recording": "all"} if self.mode is Record.ALL else {}
-        write_cassette(path, calls, began_from=self._digest, **recording)
+        write_cassette(path, calls, self._noted, began_from=self._digest, **recording)
         return path
+
+    @property
+    def _noted(self) -> int:
+        return self.screen_version or SCREEN_VERSION
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
         """Write the cassette and the unused calls at the end of a recording.
@@ -274,8 +293,8 @@ class ItemFiles:
         present = self.cassette.read_text("utf-8") if self.cassette.exists() else ""
         if not calls:
             self.cassette.unlink(missing_ok=True)
-        elif present != dump_cassette(calls):
-            write_cassette(self.cassette, calls)
+        elif present != dump_cassette(calls, self._noted):
+            write_cassette(self.cassette, calls, self._noted)
         if not unused:
             self._unused.unlink(missing_ok=True)
         elif without(stored, unused):

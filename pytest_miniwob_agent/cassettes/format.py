@@ -25,6 +25,7 @@ from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, is_answer
 
@@ -82,8 +83,8 @@ def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str,
     )
 
 
-def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
-    """Write a cassette atomically, with further keys.
+def write_cassette(path: Path, calls: Sequence[Call], screens: int = 1, **metadata: Any) -> None:
+    """Write a cassette atomically, with the version of its screens and further keys.
 
     Raises:
         CassetteError: a text in a call looks like a key; nothing is written.
@@ -95,18 +96,22 @@ def write_cassette(path: Path, calls: Sequence[Call], **metadata: Any) -> None:
                 f"{display_path(path)} was not written: call {number} holds what looks like a "
                 f"secret ({found[0].kind})"
             )
-    text = dump_cassette(calls, **metadata)
+    text = dump_cassette(calls, screens, **metadata)
     try:
         write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
     except OSError as error:
         raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 
 
-def dump_cassette(calls: Sequence[Call], **metadata: Any) -> str:
-    """Return the text of a cassette; each call becomes YAML once, as a file grows call by call."""
+def dump_cassette(calls: Sequence[Call], screens: int = 1, **metadata: Any) -> str:
+    """Return the text of a cassette; each call becomes YAML once, as a file grows call by call.
+
+    The first version of screens is not noted, as there was no other one.
+    """
     for call in calls:
         call.written = call.written or _dump_call(call)
-    head = _dump({"version": 1, "schema": SCHEMA, **metadata})
+    noted = {"screens": screens} if screens > 1 else {}
+    head = _dump({"version": 1, "schema": SCHEMA, **noted, **metadata})
     return f"{head}interactions:\n{''.join(call.written for call in calls)}{END}"
 
 
@@ -157,6 +162,7 @@ class Serializer:
         for key, expected in (("version", 1), ("schema", SCHEMA)):
             if data.get(key) != expected:
                 raise ValueError(f"its {key} is {data.get(key)!r} instead of {expected}")
+        data["screens"] = checked_screens(data.get("screens", 1))
         interactions = []
         for number, interaction in enumerate(data["interactions"], start=1):
             if problem := _problem_of(interaction):
@@ -169,6 +175,16 @@ class Serializer:
                 }
             )
         return data | {"interactions": interactions}
+
+
+def checked_screens(value: Any) -> int:
+    """Return the version of screens that a file notes; raises a `ValueError` if it is unknown."""
+    if type(value) is not int or not 1 <= value <= SCREEN_VERSION:
+        raise ValueError(
+            f"its version of screens is {value!r}, and this version of pytest-miniwob-agent knows "
+            f"1 to {SCREEN_VERSION}"
+        )
+    return value
 
 
 def _problem_of(interaction: Any) -> str:

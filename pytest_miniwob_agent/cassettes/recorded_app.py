@@ -40,6 +40,7 @@ from pytest_miniwob_agent.core.errors import (
     PageError,
 )
 from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 
 LEAVE = "LEAVE"
 """What a page does with a socket that it leaves behind: not on the tape."""
@@ -76,6 +77,10 @@ class RecordedApp:
         start: starts the app; its value for `setup` and `reward`, and what answers. None for a
             replay alone.
         anew: True to record whatever is on the tape.
+
+    Attributes:
+        screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
+            played, until it is set.
     """
 
     def __init__(
@@ -100,8 +105,12 @@ class RecordedApp:
         self._number = self._questions = 0
         self._made = 0  # strict requests
         self._requests: list[PageRequest] = []
+        self.screen_version: int | None = None
         if start is not None and (anew or not self.path.exists()):
             self.go_live()
+        elif self.path.exists():
+            self._traffic = Traffic.load(self.path)
+            self.screen_version = self._traffic.screens
 
     @property
     def live(self) -> bool:
@@ -309,6 +318,7 @@ class RecordedApp:
             if self._number < min(len(self._traffic.trials), self._limits.trials):
                 raise self._drift(f"trial {self._number + 1} was not played")
             return
+        self._traffic.screens = self.screen_version or SCREEN_VERSION
         text, self._app, self._traffic = self._traffic.dump(), None, None
         if not self.path.exists() or self.path.read_text("utf-8") != text:
             try:

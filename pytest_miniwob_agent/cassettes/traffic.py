@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.folder import BODIES
+from pytest_miniwob_agent.cassettes.format import checked_screens
 from pytest_miniwob_agent.core.app import PageRequest
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import display_path, write_atomically
@@ -130,10 +131,14 @@ class Trial:
 
 @dataclass(eq=False)
 class Traffic:
-    """The traffic of an item: origins in the browser, the app's own first, and trials."""
+    """The traffic of an item: origins in the browser, the app's own first, and trials.
+
+    `screens` is the version of the page's screens (`observations.SCREEN_VERSION`).
+    """
 
     origins: list[str]
     trials: list[Trial] = field(default_factory=list)
+    screens: int = 1
 
     @property
     def bodies(self) -> dict[str, str]:
@@ -148,7 +153,8 @@ class Traffic:
 
     def dump(self) -> str:
         """Return the traffic as lines of JSON."""
-        lines: list[Any] = [{"schema": SCHEMA, "origins": self.origins}]
+        noted = {"screens": self.screens} if self.screens > 1 else {}
+        lines: list[Any] = [{"schema": SCHEMA, "origins": self.origins, **noted}]
         known: dict[tuple[tuple[str, str], ...], int] = {}
         count = 0
         for trial in self.trials:
@@ -184,7 +190,7 @@ class Traffic:
             head, *lines = map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n"))
             if head["schema"] != SCHEMA:
                 raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
-            traffic = cls(head["origins"])
+            traffic = cls(head["origins"], screens=checked_screens(head.get("screens", 1)))
             for line in lines:
                 if "goal" in line:
                     traffic.trials.append(Trial(**line))

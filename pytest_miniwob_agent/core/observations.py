@@ -9,6 +9,15 @@ SCREENS = ("compact", "full", "tree")
 """What a screen can have: the visible leaves, everything that shows, or roles, names and states."""
 
 
+SCREEN_VERSION = 2
+"""The version of screens: how pages are shown to agents, and how actions meet what they show.
+
+What is recorded keeps the version that it began with, so that its prompts stay as they are. In
+version 1, texts of the tree were hit in the middle of the box around them, and fonts of a page were
+replaced.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
     """A visible leaf of the page.

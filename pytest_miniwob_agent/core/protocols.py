@@ -96,6 +96,16 @@ class Visible(Protocol):
         """
 
 
+@runtime_checkable
+class Versioned(Protocol):
+    """An optional part of a `Page`: it can be shown as by an earlier version of this package.
+
+    `screen_version` (`observations.SCREEN_VERSION`) is set before the first trial.
+    """
+
+    screen_version: int
+
+
 class HandedOver(Protocol):
     """A page that is handed over to a program."""
 

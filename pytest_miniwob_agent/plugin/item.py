@@ -32,7 +32,7 @@ from pytest_miniwob_agent.core.errors import (
     UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
-from pytest_miniwob_agent.core.observations import Shot
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION, Shot
 from pytest_miniwob_agent.core.outcome import (
     RECORD_IT,
     DriftDetails,
@@ -41,7 +41,15 @@ from pytest_miniwob_agent.core.outcome import (
     Result,
     Status,
 )
-from pytest_miniwob_agent.core.protocols import Agent, Model, Normalizer, Observer, Page, Visible
+from pytest_miniwob_agent.core.protocols import (
+    Agent,
+    Model,
+    Normalizer,
+    Observer,
+    Page,
+    Versioned,
+    Visible,
+)
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
@@ -249,6 +257,7 @@ class ItemRun:
                     case, agent, page, llm, limits, model=name, observers=observers, raising=raising
                 )
 
+        self._choose_screens(page)
         pictures = _Pictures(self._settings, page)
         observe = self._state.observe
         watcher = observe(page) if observe else Observer()
@@ -277,6 +286,14 @@ class ItemRun:
             outcome = self._make_outcome(agent.name, name, limits, **result)
             watcher.after_item(outcome)
             spans.after_item(outcome)
+
+    def _choose_screens(self, page: Page) -> None:
+        """Have the page show the screens of the recording, or those of today if there is none."""
+        tapes = [each for each in (self._recorded and self._recorded.files, self.app) if each]
+        recorded = [each.screen_version for each in tapes if each.screen_version]
+        version = recorded[0] if recorded else SCREEN_VERSION
+        for each in [*tapes, *([page] if isinstance(page, Versioned) else [])]:
+            each.screen_version = version
 
     def _play(self, play: Callable[[], Episode]) -> Episode:
         """Play an episode; again in a new browser if it is lost, or with an app after its tape."""

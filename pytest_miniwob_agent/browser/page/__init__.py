@@ -46,6 +46,7 @@ from pytest_miniwob_agent.browser.server import (
     folder_of,
     sent_font,
 )
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 SETTLE_MS = 2000
@@ -81,20 +82,26 @@ _LAST_NAME = re.compile(r"(\w+)\s*(?=[],}]|$)")
 
 @cache
 def page_scripts(
-    *, with_fonts: bool = True, app: bool = False, epoch: int = EPOCH_MS, domain: str = ""
+    *,
+    with_fonts: bool = True,
+    screens: int = SCREEN_VERSION,
+    app: bool = False,
+    epoch: int = EPOCH_MS,
+    domain: str = "",
 ) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
 
     They call each other by events with secret names. With fonts, every document decodes the first
     and the last one, a tenth of a fresh start, and asks the server of pages for others where it has
-    characters of theirs. With `app` all pages are those of an app, whose clock begins at `epoch`;
-    in frames, those of its `domain` are read.
+    characters of theirs. `screens` is the version of what is read and hit
+    (`observations.SCREEN_VERSION`). With `app` all pages are those of an app, whose clock begins at
+    `epoch`; in frames, those of its `domain` are read.
 
     Raises:
         BrowserError: as for `font_file`.
     """
     constants = {
-        "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
+        "SCREENS": screens, "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "APP": app, "BINDING": BINDING, "DOMAIN": domain,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip

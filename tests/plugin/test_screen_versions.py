@@ -1,0 +1,57 @@
+"""The version of screens that an item was recorded with, which its cassette notes."""
+
+import re
+
+import pytest
+from support.projects import FAKE_PAGE, TEST_FILE, solve_menu
+
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+
+VERSIONED = (
+    FAKE_PAGE.replace("def miniwob_page", "def page")
+    + """
+    @pytest.fixture
+    def miniwob_page(page):
+        page.screen_version = 0
+        yield page
+        print("shown:", page.screen_version)
+"""
+)
+NEWEST = f"screens: {SCREEN_VERSION}\n"
+
+
+@pytest.fixture
+def item(project, chat_server):
+    """A project with one recorded item, whose page prints the version that it was told to show."""
+    project.write(TEST_FILE.replace('"click-tab*", seeds=[1, 2]', "seeds=[1]"), VERSIONED)
+    chat_server.reply = solve_menu
+    project.record().assert_outcomes(passed=1)
+    [project.cassette] = project.recorded()
+    return project
+
+
+def shown(result):
+    [version] = re.findall("shown: ([0-9]+)", result.stdout.str())
+    return int(version)
+
+
+def test_a_recording_notes_the_newest_version_and_replays_with_it(item):
+    assert NEWEST in item.cassette.read_text()
+    assert shown(item.replay("-s", passed=1)) == SCREEN_VERSION
+
+
+def test_a_cassette_without_a_version_keeps_the_first_until_all_is_recorded_anew(item):
+    item.cassette.write_text(item.cassette.read_text().replace(NEWEST, ""))
+    assert shown(item.replay("-s", passed=1)) == 1
+    assert shown(item.record("-s")) == 1
+    assert "screens" not in item.cassette.read_text()
+    assert shown(item.record("-s", mode="all")) == SCREEN_VERSION
+    assert NEWEST in item.cassette.read_text()
+
+
+@pytest.mark.parametrize("version", [0, SCREEN_VERSION + 1, "new", True])
+def test_a_version_that_is_not_known_is_an_error(item, version):
+    item.cassette.write_text(item.cassette.read_text().replace(NEWEST, f"screens: {version}\n"))
+    result = item.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*its version of screens is {version!r}*knows 1 to*"])
