@@ -13,6 +13,8 @@ from pytest_miniwob_agent import (
     Acted,
     Called,
     Case,
+    Click,
+    Element,
     Ending,
     HoverAt,
     Limits,
@@ -894,6 +896,33 @@ def test_a_page_that_cannot_be_handed_over_says_what_it_lacks():
     case = Case("fake", "other", 0)
     with pytest.raises(UsageError, match=r"FakePage can't be handed over .* no hand_over"):
         run_episode(case, agent, page, ScriptedLLM([]), Limits(), model="m")
+
+
+def test_there_is_a_page_to_hand_over_after_a_reset_until_it_has_judged():
+    class Early:
+        name = "early"
+
+        def solve(self, env, llm, note):
+            for begin in (lambda: None, lambda: env.reset() and env.step(Click(1))):
+                begin()
+                with pytest.raises(RuntimeError, match=r"^hand_over\(\) needs a page: "):
+                    env.hand_over().__enter__()
+
+    rewards = {("only", "click id=1"): 1.0}
+    page = FakePage("goal", {"only": [Element(1, "a", "Save")]}, rewards=rewards)
+    case = Case("fake", "other", 0)
+    assert run_episode(case, Early(), page, ScriptedLLM([]), Limits(), model="m").solved
+
+
+def test_of_several_actions_of_one_script_the_last_has_the_verdict(drive):
+    def work(program, page, llm):
+        program.run(f"document.querySelector('#query').click(); {WRONG}")
+        assert page.done
+
+    episode = drive(work)
+    acted = [event for event in episode.events if isinstance(event, Acted)]
+    assert [(one.step, one.transition.done) for one in acted] == [(0, False), (1, True)]
+    assert len({one.transition.observation for one in acted}) == 2
 
 
 def test_the_page_is_not_the_agents_while_it_is_handed_over(drive):

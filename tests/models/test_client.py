@@ -7,7 +7,9 @@ import pytest
 from support.answers import completion, response
 from support.servers import wait_until
 
+from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
+from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.budget import Budget
 
 
@@ -19,6 +21,30 @@ def test_a_replay_says_what_really_answered(session, chat_server):
     with session() as llm:
         assert llm.complete("one", "plan") == recorded
     assert (recorded.model, recorded.system_fingerprint) == ("m-2026-01-01", "fp_1")
+
+
+@pytest.mark.parametrize("second", ["two", {"content": "two"}, {"role": None}, None])
+def test_a_message_is_a_mapping_with_a_role(session, chat_server, second):
+    wrong = r'^message 1 of llm\.chat is not a mapping with a "role", but '
+    with session(chat_server) as llm, pytest.raises(TypeError, match=wrong):
+        llm.chat([{"role": "user", "content": "one"}, second], "plan")
+    assert chat_server.requests == []
+
+
+@pytest.mark.parametrize("messages", ["one", {"role": "user", "content": "one"}, []])
+def test_messages_are_a_list_that_is_not_empty(session, chat_server, messages):
+    with session(chat_server) as llm, pytest.raises(TypeError, match="takes a list of messages"):
+        llm.chat(messages, "plan")
+    assert chat_server.requests == []
+
+
+def test_a_tool_call_where_the_agent_offers_none_needs_a_text_beside_it(session, chat_server):
+    calls = (ToolCall("c", "click", "{}"),)
+    chat_server.reply = lambda prompt: Completion(prompt, tool_calls=calls)
+    with session(chat_server) as llm:
+        assert llm.complete("said", "plan").text == "said"
+        with pytest.raises(ModelError, match="it calls a tool, and the agent offers none"):
+            llm.complete("", "plan")
 
 
 class TestParameters:

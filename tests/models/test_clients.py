@@ -75,6 +75,7 @@ AGENTS = '''
         name = "client"
         def solve(self, env, llm, note):
             env.reset()
+            assert llm.client.max_retries == llm.async_client.max_retries == 0  # the run retries
             ask = [{"role": "user", "content": "open"}]
             plain = llm.client.chat.completions.create(model=llm.model, messages=ask, tools=TOOLS)
             call = plain.choices[0].message.tool_calls[0].function
@@ -439,6 +440,17 @@ REFUSED = """
             status, text = self.ask(llm, "/chat/completions", {"messages": []})
             pathlib.Path("refused.txt").write_text(f"{status} {text}")
 
+    class Uncounted(Server):
+        name = "uncounted"
+        def solve(self, env, llm, note):
+            env.reset()
+            ask = {"model": llm.model, "messages": [{"role": "user", "content": "count"}]}
+            _, text = self.ask(llm, "/chat/completions", ask)
+            counts = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+            assert json.loads(text)["usage"] == counts
+            env.step(Click(1))
+            env.step(Click(2))
+
     class Silent:
         name = "silent"
         def solve(self, env, llm, note):
@@ -452,6 +464,13 @@ def test_a_refused_call_has_the_status_that_no_framework_tries_again(agents):
     agents.makepyfile(agents=AGENTS + REFUSED)
     agents.run("Refused", record="none").assert_outcomes(errors=1)
     assert (agents.path / "refused.txt").read_text().startswith("404 {")
+
+
+def test_where_a_model_counts_no_tokens_a_framework_gets_counts_of_0_and_the_run_none(agents):
+    agents.makepyfile(agents=AGENTS + REFUSED)
+    agents.server.reply = lambda prompt: agents.server.completion(prompt) | {"usage": None}
+    agents.run("Uncounted").stdout.fnmatch_lines(["tokens: unknown spent, 0 avoided"])
+    agents.run("Uncounted", record="none").assert_outcomes(passed=1)
 
 
 def test_a_recording_without_a_model_call_is_remarked(agents):

@@ -125,6 +125,17 @@ def test_a_page_refreshes_by_its_own_clock(play):
     assert 'heading "There"' in prompts[1]
 
 
+def test_the_clock_of_a_page_begins_at_that_of_its_task(play):
+    page = "<h1></h1><script>document.querySelector('h1').append(new Date().toJSON())</script>"
+    [prompt] = play(
+        {"/": page},
+        [['answer "x"']],
+        "trial.answer == 'x' or None",
+        'app="app", clock=1893456000.5',
+    )
+    assert 'heading "2030-01-01T00:00:00.500Z"' in prompt
+
+
 @pytest.mark.parametrize("app", ["app", "plain_app"])
 def test_a_download_of_a_script_has_its_digest(app, play):
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc"

@@ -153,6 +153,14 @@ class TestChange:
         assert by_task.p_worse == pytest.approx(1 / 8)
         assert change_of(0, 0, 4, list("aabb")).size == 2
 
+    @pytest.mark.parametrize("tasks", [25, 26])
+    def test_by_task_p_is_exact_too_where_25_tasks_have_changed_or_fewer(self, tasks):
+        names = [str(number) for number in range(tasks)]
+        found = change_of(18, tasks - 18, tasks, names * 2)
+        p = statistics.p_worse(moves(18, tasks - 18)) if tasks == 25 else None
+        assert (found.exact and found.exact[0]) == p
+        assert found.p_worse == (p or statistics.below(found.statistic()))
+
     def test_95_percent_of_intervals_contain_the_true_change(self):
         # 60 items with 3 samples; each item has its own chance; the true change is -0.1.
         chance = random.Random(5)
