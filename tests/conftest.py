@@ -269,14 +269,7 @@ def recordings(tmp_path_factory):
 
 
 @pytest.fixture
-def record(project, chat_server, recordings):
+def record(project, recordings):
     """A project whose items are recorded, from a model that solves the page."""
-    chat_server.reply = solve_menu
-    cassettes, kept = project.path / "cassettes", recordings / "solved"
-    if kept.exists():
-        shutil.copytree(kept, cassettes)
-    else:
-        project.record().assert_outcomes(passed=12)
-        chat_server.requests.clear()
-        shutil.copytree(cassettes, kept)
+    project.use_recordings(recordings / "solved", solve_menu)
     return project

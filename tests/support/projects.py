@@ -1,5 +1,6 @@
 """Projects to run pytest in: a fake page, a test file, and a model that solves the page."""
 
+import shutil
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -135,14 +136,35 @@ class Project:
         self.makeini(INI + ini)
         if conftest is not None:
             self.makeconftest(conftest)
-        tests = [] if test is None else [test]
-        if tests or modules:
-            self.makepyfile(*tests, **modules)
+        if test is not None or modules:
+            self.makepyfile(test, **modules)
+
+    def makepyfile(self, test=None, **modules):
+        """Write tests, which are in `test_x.py`, and modules by their names."""
+        if test is not None:
+            modules["test_x"] = test
+        self._pytester.makepyfile(**modules)
+
+    @property
+    def test_file(self):
+        return self.path / "test_x.py"
 
     def record(self, *args, mode="new_episodes"):
         """Run pytest against the server, and record."""
         url = f"--miniwob-base-url={self.server.url}"
         return self.runpytest(f"--miniwob-record={mode}", url, *args)
+
+    def use_recordings(self, kept, reply, *args):
+        """Let a model reply so, and have its recordings, which the first test keeps in a folder."""
+        self.server.reply = reply
+        cassettes = self.path / "cassettes"
+        shutil.rmtree(cassettes, ignore_errors=True)
+        if kept.exists():
+            shutil.copytree(kept, cassettes)
+        else:
+            self.record(*args)
+            self.server.requests.clear()
+            shutil.copytree(cassettes, kept)
 
     def replay(self, *args, **outcomes):
         """Run pytest without the server: with these outcomes, and no cassette changes."""
