@@ -290,25 +290,14 @@ def test_an_app_is_replayed_without_it(recorded):
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("arguments", [[IN_ORDER, "-n2"], []], ids=["workers", "shuffled"])
-def test_its_replay_is_the_same_in_workers_and_in_any_order(recorded, arguments):
-    check(recorded, *arguments)
-
-
-@pytest.mark.sweep
-def test_its_replay_is_the_same_on_a_busy_machine(recorded):
+def test_its_replay_is_the_same_in_workers_of_a_busy_machine_elsewhere(recorded):
     with load(3):
-        check(recorded, IN_ORDER)
+        check(recorded, IN_ORDER, "-n2", TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
 
 
 @pytest.mark.sweep
-def test_its_replay_is_the_same_in_whole_chromium(recorded):
-    check(recorded, IN_ORDER, MINIWOB_BROWSER=find_browser(headed=True))
-
-
-@pytest.mark.sweep
-def test_its_replay_is_the_same_in_another_zone_and_language(recorded):
-    check(recorded, IN_ORDER, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+def test_its_replay_is_the_same_in_whole_chromium_and_in_any_order(recorded):
+    check(recorded, MINIWOB_BROWSER=find_browser(headed=True))
 
 
 @pytest.mark.sweep
@@ -348,7 +337,7 @@ def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model,
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("number", [1, 5, 9, 13])
+@pytest.mark.parametrize("number", [1, 9])
 def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, number):
     """An item of 13 calls; its app begins again, and the calls are on the tape."""
     project = Project(ROOT / "tests" / "apps" / "flask_shop", tmp_path, ["-korder"])

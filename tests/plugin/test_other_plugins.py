@@ -24,16 +24,15 @@ def fails_on_tabs(prompt):
     return "click id=3" if "for click-tab " in prompt and ">Save<" in prompt else solve_menu(prompt)
 
 
-@pytest.mark.parametrize(
-    "name", [*USED, *(pytest.param(name, marks=pytest.mark.sweep) for name in OTHERS)]
-)
-def test_a_run_ends_in_order_without_a_plugin_of_pytest(project, chat_server, name):
+@pytest.mark.parametrize("names", [*([name] for name in USED), OTHERS], ids=[*USED, "others"])
+def test_a_run_ends_in_order_without_plugins_of_pytest(project, chat_server, names):
     chat_server.reply = fails_on_tabs
+    without = [f"-pno:{name}" for name in names]
 
     def run(results, *args):
         """Return the outcomes. On the command line, the plugin's options are switched off too."""
         result = project.runpytest(
-            f"-pno:{name}", "-k", "click-menu-2/ or click-tab/", "--miniwob-trials=1",
+            *without, "-k", "click-menu-2/ or click-tab/", "--miniwob-trials=1",
             f"--miniwob-results={results}.jsonl", *args,
         )  # fmt: skip
         assert result.ret == pytest.ExitCode.TESTS_FAILED
