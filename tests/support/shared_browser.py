@@ -1,6 +1,6 @@
 """The browser of the outer run, as the `miniwob_browser` of pytest runs in the same process."""
 
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -26,5 +26,7 @@ class SharedBrowser:
             own = settings.browser or settings.headed or settings.grid
             return miniwob_browser if own else self._get()
 
+        fixtures = ModuleType("shared_browser")  # pytest finds no fixtures in other objects
+        fixtures.miniwob_browser = miniwob_browser
         # Later than our plugin, or its fixture would override this one.
-        config.pluginmanager.register(SimpleNamespace(miniwob_browser=miniwob_browser))
+        config.pluginmanager.register(fixtures)
