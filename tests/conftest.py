@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import pytest
-from support.projects import FAKE_PAGE, INNER_RUNS, ROOT, TEST_FILE, Project, solve_menu
+from support.projects import FAKE_PAGE, INNER_RUNS, ROOT, SUITE_RUNS, TEST_FILE, Project, solve_menu
 from support.selenium_grid import SeleniumGrid
 from support.servers import ChatServer, RawServer
 from support.shared_browser import SharedBrowser
@@ -252,6 +252,14 @@ def pytester(loaded_modules, request, pytester, monkeypatch):
     in_process = functools.partial(pytester.runpytest_inprocess, plugins=[shared])
     monkeypatch.setattr(pytester, "runpytest_inprocess", in_process)
     return pytester
+
+
+@pytest.fixture
+def shipped(pytester, monkeypatch):
+    """Run a shipped suite, by the name of its file."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{SUITE_RUNS} -pno:randomly")
+    return lambda suite, *args: pytester.runpytest_inprocess(f"tests/suites/{suite}", *args)
 
 
 @pytest.fixture

@@ -1,13 +1,10 @@
 """The commands of docs/reproduce.md: their suites collect, with the parameters that they name."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 
 import pytest
-from support.projects import ROOT, SUITE_RUNS
+from support.projects import ROOT
 
 PAGE = (ROOT / "docs" / "reproduce.md").read_text("utf-8").replace("\\\n", " ")
 EXAMPLES = ROOT / "pytest_miniwob_agent" / "agents" / "webwise" / "prompts" / "examples.jsonl"
@@ -30,21 +27,22 @@ SEEDS = {"--miniwob-seeds=0-9": 480, "--miniwob-seeds=1002-1004": 33}
 COMMANDS = re.findall(r"^\$ pytest tests/suites/(\w+\.py)(.*)$", PAGE, re.M)
 
 
-def collected(suite, *options):
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "--collect-only", "-q", f"tests/suites/{suite}", *options],
-        cwd=ROOT, env={**os.environ, "PYTEST_ADDOPTS": SUITE_RUNS},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout.count("::test_solves[")
+@pytest.fixture
+def collected(shipped):
+    """Count the items of a suite."""
+
+    def collected(*args):
+        run = shipped(*args, "--collect-only", "-q")
+        assert run.ret == 0
+        return run.stdout.str().count("::test_solves[")
+
+    return collected
 
 
 def test_every_suite_is_in_a_command():
     assert {suite for suite, _ in COMMANDS} == set(ITEMS)
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     "command",
     [
@@ -52,7 +50,7 @@ def test_every_suite_is_in_a_command():
         for number, command in enumerate(COMMANDS)
     ],
 )
-def test_the_suite_of_a_command_collects(command, tmp_path):
+def test_the_suite_of_a_command_collects(collected, command, tmp_path):
     suite, options = command
     pool = tmp_path / "pool.jsonl"
     pool.write_bytes(EXAMPLES.read_bytes())
@@ -60,7 +58,6 @@ def test_the_suite_of_a_command_collects(command, tmp_path):
     assert collected(suite, *shlex.split(options.replace("pool.jsonl", str(pool)))) == items
 
 
-@pytest.mark.integration
 @pytest.mark.parametrize(
     ("suite", "options"),
     [
@@ -68,6 +65,6 @@ def test_the_suite_of_a_command_collects(command, tmp_path):
         ("reflective_ablation.py", ["-k", "reflective/"]),
     ],
 )
-def test_a_part_that_the_page_names_can_be_picked(suite, options):
+def test_a_part_that_the_page_names_can_be_picked(collected, suite, options):
     assert f"`-k {options[1]}`" in PAGE
     assert collected(suite, *options) == {"rci": 9, "reflective": 125}[suite.partition("_")[0]]
