@@ -16,7 +16,7 @@ from support.projects import ROOT
     ("path", "checks"),
     [
         ("docs/index.md", {"ruff format"}),
-        ("tests/projects.py", {"ruff format", "ruff check"}),
+        ("tests/support/projects.py", {"ruff format", "ruff check"}),
     ],
 )
 def test_a_commit_is_checked_for_what_it_changes(path, checks):

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from support.projects import ROOT
 
 PACKAGE = ROOT / "pytest_miniwob_agent"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+MODULES = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
 
 OF_OTHERS = {"allure", "pytest_html", "httpx2"}
 """What comes with plugins of others that we report to, and with a version of openai."""
@@ -32,7 +32,7 @@ def test_how_it_works_lists_the_layers():
 def test_the_docstring_of_a_package_names_its_modules_and_packages(package):
     if package == PACKAGE:
         return  # its docstring is for users, and docs/how-it-works.md has the map
-    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text("utf-8"))) or ""
+    docstring = ast.get_docstring(ast.parse(MODULES[package / "__init__.py"])) or ""
     names = [path.stem for path in package.glob("*.py") if path.stem != "__init__"]
     names += [path.parent.name for path in package.glob("*/__init__.py")]
     assert [name for name in sorted(names) if f"`{name}`" not in docstring] == []
@@ -50,8 +50,8 @@ def declared(*groups):
 def test_each_library_that_is_imported_is_declared():
     """Not in `dev`, which users don't install."""
     imported = set()
-    for module in MODULES:
-        for node in ast.walk(ast.parse(module.read_text("utf-8"))):
+    for text in MODULES.values():
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Import):
                 imported.update(alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module:
@@ -67,9 +67,11 @@ def test_each_library_that_is_imported_is_declared():
 
 def test_each_library_that_is_declared_is_used():
     """Imported, or found by the name of its module, as fonts are; pytest loads the plugin xdist."""
-    text = "\n".join(module.read_text("utf-8") for module in MODULES)
+    used = set()
+    for text in MODULES.values():
+        used.update(*re.findall(r"(?:import|from) (\w+)|\"(\w+)\"", text))
     unused = declared()
     for name, projects in packages_distributions().items():
-        if re.search(rf"(import|from) {name}\b|\"{name}\b", text):
+        if name in used:
             unused -= set(map(canonicalize_name, projects))
     assert unused == {"pytest-xdist"}
