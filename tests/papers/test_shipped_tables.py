@@ -1,5 +1,8 @@
 """`miniwob-agent tables` on the shipped results: the papers' further tables and figures."""
 
+import contextlib
+import functools
+import io
 import json
 import re
 from dataclasses import replace
@@ -26,27 +29,27 @@ REFLECTION = str(CASSETTES / "reflection.jsonl")
 """The pages on which plans fail, with several agents."""
 
 
-@pytest.fixture
-def show(capsys, monkeypatch):
+@functools.cache
+def printed(*arguments):
+    """What the command prints, in 80 columns."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(io.StringIO()) as out,
+    ):
+        patch.setenv("COLUMNS", "80")
+        assert main(["tables", *arguments]) == 0
+    return out.getvalue()
+
+
+def show(*files):
     """Print tables of files, with runs of spaces as one; no line may be longer than 80 columns."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def show(*files):
-        assert main(["tables", *files]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert max(map(len, lines)) <= 80
-        return [re.sub(" +", " ", line) for line in lines]
-
-    return show
+    lines = printed(*files).splitlines()
+    assert max(map(len, lines)) <= 80
+    return [re.sub(" +", " ", line) for line in lines]
 
 
-@pytest.fixture
-def data(capsys):
-    def data(*files):
-        assert main(["tables", *files, "--format", "json"]) == 0
-        return json.loads(capsys.readouterr().out)
-
-    return data
+def data(*files):
+    return json.loads(printed(*files, "--format", "json"))
 
 
 def by_first(rows):
@@ -60,7 +63,7 @@ def solved_in(file, task, trials=1):
 
 
 class TestWebWISE:
-    def test_table_1_has_the_run_beside_nine_columns(self, show, data):
+    def test_table_1_has_the_run_beside_nine_columns(self):
         lines = show(shipped("webwise"))
         assert "By method (WebWISE's table 1)" in lines
         assert "task run I0 I1 F0 F1 D0 D1 W0 W1 A0" in lines
@@ -73,7 +76,7 @@ class TestWebWISE:
         assert rows["enter-time"]["WebWISE (gpt-3.5-turbo) k=0"] == 0
         assert rows["enter-time"]["Automatic context generation k=0"] is None
 
-    def test_its_last_rows_are_means_by_the_kinds_of_table_4(self, show):
+    def test_its_last_rows_are_means_by_the_kinds_of_table_4(self):
         lines = show(shipped("webwise"))
         means = [re.sub(r" \d+", "", line, count=1) for line in lines if line.startswith("mean, ")]
         assert means == [  # without the run's
@@ -83,7 +86,7 @@ class TestWebWISE:
             "mean, target in sight 14 56 68 88 69 80 74 92 80",
         ]
 
-    def test_table_6_has_the_run_s_result_against_rci(self, show, data):
+    def test_table_6_has_the_run_s_result_against_rci(self):
         lines = show(shipped("webwise"))
         assert "WebWISE and RCI (WebWISE's table 6)" in lines
         assert "task run k=1 RCI RCI's k paper's run's" in lines
@@ -98,7 +101,7 @@ class TestWebWISE:
             assert (row["run's"] == "lost") == (row["run"] < row["RCI"])
         assert (rows["mean"]["k=1"], rows["mean"]["RCI"]) == (0.88, 0.92)
 
-    def test_table_5_has_runs_with_its_task_messages(self, data, tmp_path):
+    def test_table_5_has_runs_with_its_task_messages(self, tmp_path):
         tasks = {"click-pie": True, "terminal": False}
         results = [
             Result(
@@ -119,7 +122,7 @@ class TestWebWISE:
 
 
 class TestRCI:
-    def test_figures_5_and_6_have_the_groups_of_table_4(self, show, data):
+    def test_figures_5_and_6_have_the_groups_of_table_4(self):
         lines = show(shipped("rci"))
         start = lines.index("Ablations (RCI's figures 5 and 6)")
         assert "click-tab-2-hard at 76 instead of 56" in " ".join(lines[start:])
@@ -133,10 +136,10 @@ class TestRCI:
         found = [solved_in(shipped("rci"), task) for task in hard]
         assert run["hard"] == pytest.approx(sum(found) / 3)
 
-    def test_a_run_without_all_tasks_of_a_group_has_no_row(self, show):
+    def test_a_run_without_all_tasks_of_a_group_has_no_row(self):
         assert "Ablations (RCI's figures 5 and 6)" not in show(shipped("rci", "results"))
 
-    def test_figure_4_b_has_the_demonstrations(self, show, data):
+    def test_figure_4_b_has_the_demonstrations(self):
         lines = show(shipped("rci"))
         assert "Demonstrations (RCI's figure 4 b)" in lines
         assert "WebN-T5-3B 12000 - 52.1" in lines
@@ -144,7 +147,7 @@ class TestRCI:
         assert (rows["this run"]["all"], rows["this run"]["per task"]) == (0, 0)
         assert rows["RCI (gpt-4 where used) few-shot"]["per task"] == "2 to 3"
 
-    def test_figure_10_begins_with_the_task_that_rci_loses_most(self, show, data):
+    def test_figure_10_begins_with_the_task_that_rci_loses_most(self):
         assert "Above the state of the art (RCI's figure 10)" in show(shipped("rci"))
         rows = data(shipped("rci"))["rci_residuals"]
         assert len(rows) == 54
@@ -154,7 +157,7 @@ class TestRCI:
 
 
 class TestReflectiveAgent:
-    def test_figures_4_to_6_go_through_five_trials(self, show, data):
+    def test_figures_4_to_6_go_through_five_trials(self):
         assert "Completion by number of trials (figures 4 to 6)" in show(shipped("reflective"))
         rows = data(shipped("reflective"))["completion_by_trials"]
         printed = {row["completion"]: row["paper"] for row in rows}
@@ -164,7 +167,7 @@ class TestReflectiveAgent:
         assert round(printed["n-screen-n-step, T=5"], 3) == 0.871
         assert all(0 <= row["run"] <= 1 for row in rows)
 
-    def test_a_printed_mean_is_over_all_tasks_of_the_run_or_left_out(self, data, tmp_path):
+    def test_a_printed_mean_is_over_all_tasks_of_the_run_or_left_out(self, tmp_path):
         first = read_results(shipped("reflective")).results[0]
         mine = replace(first, task="page-of-mine")
         file = tmp_path / "r.jsonl"
@@ -172,7 +175,7 @@ class TestReflectiveAgent:
         rows = data(str(file))["completion_by_trials"]
         assert [row["paper"] for row in rows] == [None] * len(rows)
 
-    def test_table_9_counts_the_items_by_their_actions(self, show, data):
+    def test_table_9_counts_the_items_by_their_actions(self):
         lines = show(shipped("reflective"))
         assert "Capacity of one plan (table 9)" in lines
         assert "social-media-all, 10 or more candidates - - 40 20" in lines
@@ -181,7 +184,7 @@ class TestReflectiveAgent:
         assert rows[0]["of"] + rows[1]["of"] == 50  # two tasks at 25 seeds
         assert rows[1]["of"] > 0
 
-    def test_figure_7_compares_memories_over_the_items_that_all_have(self, show, data):
+    def test_figure_7_compares_memories_over_the_items_that_all_have(self):
         lines = show(REFLECTION)
         assert "Memory of reflections (figure 7)" in lines
         assert "task items w/o structured mem w/o action constraint both" in lines
@@ -196,7 +199,7 @@ class TestReflectiveAgent:
         assert rows["four-keys"]["both"] == pytest.approx(sum(found) / 3)
         assert "Memory of reflections (figure 7)" not in show(shipped("reflective"))
 
-    def test_memories_are_tested_in_pairs_within_one_three_and_five_trials(self, show, data):
+    def test_memories_are_tested_in_pairs_within_one_three_and_five_trials(self):
         assert "Memories beside the structured one" in show(REFLECTION)
         rows = {(row["memory"], row["T"]): row for row in data(REFLECTION)["memory_tests"]}
         assert [T for _, T in rows] == ["1", "3", "5"] * 2
@@ -220,7 +223,7 @@ class TestReflectiveAgent:
         rates = [rows["w/o structured mem", most]["it"] for most in ("1", "3", "5")]
         assert len(whole["w/o structured mem"].split(", ")) == len(rates)
 
-    def test_the_documentation_has_the_pairs_of_memories(self, show, data):
+    def test_the_documentation_has_the_pairs_of_memories(self):
         file = str(CASSETTES / "memories.jsonl")
         show(file)  # which checks that five memories fit into 80 columns
         found = []
@@ -241,7 +244,7 @@ class TestReflectiveAgent:
                 told.append((name, *cells[1:6], *cells[7:]))
         assert sorted(told) == sorted(found)
 
-    def test_several_files_have_their_tables_by_name(self, data):
+    def test_several_files_have_their_tables_by_name(self):
         files = [shipped("rci"), shipped("webwise")]
         found = data(*files)
         assert [name for name in found if name in files] == files
