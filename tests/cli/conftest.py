@@ -4,15 +4,21 @@ import shutil
 
 import pytest
 from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
+from support.shared_browser import SharedBrowser
 from support.shown_episode import click_quit_first
 
 from pytest_miniwob_agent.cli import main
 
 
 @pytest.fixture
-def call(project, capsys, monkeypatch, loaded_modules):
-    """Call the command in the project's folder; returns its status and output."""
+def call(project, capsys, monkeypatch, loaded_modules, request):
+    """Call the command in the project's folder; returns its status and output.
+
+    Its runs of pytest have the shared browser.
+    """
     monkeypatch.chdir(project.path)
+    run, shared = pytest.main, SharedBrowser(lambda: request.getfixturevalue("browser"))
+    monkeypatch.setattr(pytest, "main", lambda args, plugins: run(args, [*plugins, shared]))
 
     def call(*args):
         capsys.readouterr()
@@ -36,11 +42,6 @@ def recorded(project, chat_server, recordings):
         shutil.copytree(template, cassettes)
         return project
     chat_server.reply = click_quit_first
-    project.runpytest(
-        "-k",
-        "click-menu-2/1",
-        "--miniwob-record=new_episodes",
-        f"--miniwob-base-url={chat_server.url}",
-    ).assert_outcomes(passed=1, deselected=11)
+    project.record("-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=11)
     shutil.copytree(cassettes, template)
     return project
