@@ -8,20 +8,15 @@ from support.projects import solve_menu
 from pytest_miniwob_agent.cassettes.format import read_cassette
 
 
-@pytest.fixture
-def arguments(project, chat_server, monkeypatch):
-    """The arguments of a recording; what is rescued goes into the folder `tmp`."""
-    chat_server.reply = solve_menu
+@pytest.fixture(autouse=True)
+def folder_of_what_is_rescued(project, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(project.mkdir("tmp")))
     monkeypatch.setattr("tempfile.tempdir", None)
-    return ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
 
 
-def test_nothing_is_paid_where_the_folder_of_cassettes_can_not_be_written(
-    project, arguments, chat_server
-):
+def test_nothing_is_paid_where_the_folder_of_cassettes_can_not_be_written(project, chat_server):
     project.path.joinpath("cassettes").write_text("in the folder's place")
-    result = project.runpytest(*arguments, "-k", "click-menu-2")
+    result = project.record("-k", "click-menu-2")
     result.assert_outcomes(errors=2, deselected=10)
     assert chat_server.requests == []
     result.stdout.fnmatch_lines(
@@ -36,7 +31,7 @@ def test_nothing_is_paid_where_the_folder_of_cassettes_can_not_be_written(
 
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
 def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
-    project, arguments, chat_server, workers
+    project, chat_server, workers
 ):
     """The folder is lost while the second call of the first item is answered."""
     cassettes, lost = project.path / "cassettes", project.path / "lost"
@@ -51,7 +46,7 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    result = project.runpytest(*arguments, workers)
+    result = project.record(workers)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "Traceback" not in result.stdout.str()
     assert result.parseoutcomes().keys() <= {"error", "errors"}
@@ -78,12 +73,12 @@ def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
         assert str(folder) in result.stdout.str()
         shutil.copytree(folder, cassettes, dirs_exist_ok=True)
     chat_server.reply = solve_menu
-    project.runpytest(*arguments).assert_outcomes(passed=12)
+    project.record().assert_outcomes(passed=12)
     assert len(chat_server.requests) == 36
     assert paid < 36
 
 
-def test_no_call_is_paid_where_calls_can_not_be_counted_any_more(project, arguments, chat_server):
+def test_no_call_is_paid_where_calls_can_not_be_counted_any_more(project, chat_server):
     """The ledger is lost while the item's last call is answered."""
 
     def reply(prompt):
@@ -94,7 +89,7 @@ def test_no_call_is_paid_where_calls_can_not_be_counted_any_more(project, argume
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    result = project.runpytest(*arguments, "-k", "click-menu-2")
+    result = project.record("-k", "click-menu-2")
     assert "Traceback" not in result.stdout.str()
     result.stdout.fnmatch_lines(["calls can no longer be counted: *ledger.json can't be *"])
     [partial] = project.path.glob("cassettes/**/*.partial.yaml")

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 from support.answers import completion
-from support.projects import FAKE_PAGE
+from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending
 from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
@@ -42,6 +42,16 @@ TEST = """
         assert miniwob_episode.solved, miniwob_episode.explain()
 """
 
+MEMORIES = """
+    import pytest
+
+    AGENTS = ["reflective", *(("reflective", {"memory": name}) for name in ("plain", "retry"))]
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1], trials=2, agents=AGENTS)
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
 ITEMS = [
     f"{agent}/m/click-menu-2/{sample}"
     for agent in ("mine", "mine-plain", "other")
@@ -50,11 +60,10 @@ ITEMS = [
 
 
 @pytest.fixture
-def variants(pytester):
-    pytester.syspathinsert()
-    pytester.makepyfile(agent=AGENT, test_it=TEST)
-    pytester.makeconftest(FAKE_PAGE)
-    return pytester
+def variants(project):
+    project.write(TEST, agent=AGENT)
+    project.server.reply = lambda prompt: f"answer {len(project.server.requests)}"
+    return project
 
 
 def check_shared(project):
@@ -72,19 +81,19 @@ def check_shared(project):
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-def test_live_recording_asks_once_for_what_variants_share(
-    variants, chat_server, monkeypatch, workers
-):
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    chat_server.reply = lambda prompt: f"answer {len(chat_server.requests)}"
-    live = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}", workers]
-    result = variants.runpytest(*live)
+def test_live_recording_asks_once_for_what_variants_share(variants, workers):
+    result = variants.record(workers)
     result.assert_outcomes(passed=6)
     result.stdout.fnmatch_lines(["model calls: 2 replayed, 16 recorded"])
-    assert len(chat_server.requests) == 16
+    assert len(variants.server.requests) == 16
     check_shared(variants)
-    variants.runpytest("--miniwob-record=all", *live[1:]).assert_outcomes(passed=6)
-    assert len(chat_server.requests) == 16 + 18
+
+
+def test_all_asks_for_what_variants_share_again(variants):
+    variants.record()
+    variants.server.requests.clear()
+    variants.record(mode="all").assert_outcomes(passed=6)
+    assert len(variants.server.requests) == 18
 
 
 def test_deferred_requests_of_variants_wait_once(variants):
@@ -109,29 +118,19 @@ def test_deferred_requests_of_variants_wait_once(variants):
     check_shared(variants)
 
 
-def test_memories_have_the_same_first_trial(pytester, chat_server, monkeypatch):
+def test_memories_have_the_same_first_trial(project, chat_server):
     """The plain one also has the same first reflection; a retry makes no call of its own."""
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    pytester.makeconftest(FAKE_PAGE)
-    agents = (
-        """["reflective", *(("reflective", {"memory": name}) for name in ("plain", "retry"))]"""
-    )
-    pytester.makepyfile(
-        TEST.replace("AGENTS =", f"AGENTS = {agents}\n    UNUSED =").replace("repeats", "trials")
-    )
+    project.write(MEMORIES)
 
     def reply(prompt):
         if "Find the earliest action" in prompt:
             return "For action index=1, you should click id=2."
-        if "Say in one short sentence" in prompt:
-            return "The menu was opened."
-        return "click id=3" if ">Save<" in prompt else "click id=1"
+        return "click id=3" if ">Save<" in prompt else solve_menu(prompt)
 
     chat_server.reply = reply
-    live = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
-    pytester.runpytest(*live, "-p", "no:randomly").assert_outcomes(passed=2, failed=1)
+    project.record().assert_outcomes(passed=2, failed=1)
     calls = {
-        name: read_cassette(pytester.path / f"cassettes/reflective{name}/m/click-menu-2/1.yaml")
+        name: read_cassette(project.path / f"cassettes/reflective{name}/m/click-menu-2/1.yaml")
         for name in ("", "-plain-memory", "-retry-memory")
     }
     own = {name: [call for call in made if not call.answered_in] for name, made in calls.items()}

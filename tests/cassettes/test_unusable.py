@@ -22,20 +22,13 @@ def out_of_tokens(reasoning=500, content=None):
     return body
 
 
-@pytest.fixture
-def live(project, chat_server):
-    """Run the project's twelve items against the server."""
-    url = f"--miniwob-base-url={chat_server.url}"
-    return lambda *args: project.runpytest("--miniwob-record=new_episodes", url, *args)
-
-
 @pytest.mark.parametrize("content", [None, ""])
 def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
-    live, project, chat_server, content
+    project, chat_server, content
 ):
     """511 tokens at a cent each."""
     chat_server.reply = lambda prompt: out_of_tokens(content=content)
-    result = live("--miniwob-max-calls=1", "--miniwob-max-cost=0.01", PRICES)
+    result = project.record("--miniwob-max-calls=1", "--miniwob-max-cost=0.01", PRICES)
     assert len(chat_server.requests) == 1
     assert result.parseoutcomes() == {"errors": 1, "budget": 11}
     assert project.recorded() == {}
@@ -52,7 +45,7 @@ def test_an_answer_without_a_text_uses_up_the_limits_and_is_in_the_ledger(
     )
 
 
-def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, raw_server):
+def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(project, raw_server):
     """Each kind gets a run of its own, in which the limit forbids every second call."""
     whole = json.dumps(completion()).encode()
     for answer, reason, budget in (
@@ -70,7 +63,7 @@ def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(live, project, r
         raw_server.requests = 0
         raw_server.answer = lambda number, answer=answer: [answer]
         url = f"--miniwob-base-url={raw_server.url}"
-        result = live(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
+        result = project.record(url, "--miniwob-max-cost=0.01", PRICES, "-k", "click-menu-2")
         assert raw_server.requests == 1
         result.stdout.fnmatch_lines([f"unusable answers, paid for*: 1 {reason}", budget])
     assert project.recorded() == {}
