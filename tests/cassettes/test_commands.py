@@ -79,7 +79,7 @@ class TestWithCollectedItems:
     def test_cassettes_of_deselected_items_are_used(self, project, run):
         plant(project.path, f"{FOLDER}/click-menu-2/9.yaml")
         plant(project.path, f"{FOLDER}/click-tab/1.yaml")
-        test = next(project.path.glob("test_*.py")).name
+        test = project.test_file.name
         item = f"{test}::test_solves[1-screen-1-step/click-tab/1]"
         project.makeini(
             "[pytest]\nminiwob_model = m\nmarkers = other\n"

@@ -1,7 +1,5 @@
 """Fixtures of the commands: a recorded project, and calls in its folder."""
 
-import shutil
-
 import pytest
 from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 from support.shared_browser import SharedBrowser
@@ -35,13 +33,8 @@ def call(project, capsys, monkeypatch, loaded_modules, request):
 
 
 @pytest.fixture
-def recorded(project, chat_server, recordings):
+def recorded(project, recordings):
     """The project with one recorded item, which is solved in its second trial."""
-    template, cassettes = recordings / "click_quit_first", project.path / "cassettes"
-    if template.exists():
-        shutil.copytree(template, cassettes)
-        return project
-    chat_server.reply = click_quit_first
-    project.record("-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=11)
-    shutil.copytree(cassettes, template)
+    kept = recordings / "click_quit_first"
+    project.use_recordings(kept, click_quit_first, "-k", "click-menu-2/1")
     return project

@@ -135,7 +135,7 @@ def guests(project):
 
     def play(actions, task="guests"):
         text = AGENT.replace("{actions}", actions).replace("{task}", task)
-        next(project.path.glob("test_*.py")).write_text(text)
+        project.test_file.write_text(text)
 
     project.play = play
     return project

@@ -65,7 +65,7 @@ def test_the_command_of_a_failure_shows_the_item(project, chat_server, call):
 class TestItem:
     def test_an_item_can_be_named_by_its_ids(self, recorded, call):
         case = "n-screen-n-step/click-menu-2/1"
-        module = next(recorded.path.glob("test_*.py")).name
+        module = recorded.test_file.name
         assert call("show", case) == (0, EPISODE, "")
         assert call("show", f"{module}::test_solves[{case}]") == (0, EPISODE, "")
 
@@ -85,8 +85,8 @@ class TestItem:
         ],
         ids=["none", "several", "no items", "pytest fails"],
     )
-    def test_what_names_no_item_is_an_error(self, pytester, call, test, case, message):
-        next(pytester.path.glob("test_*.py")).write_text(dedent(test))
+    def test_what_names_no_item_is_an_error(self, project, call, test, case, message):
+        project.test_file.write_text(dedent(test))
         status, out, err = call("show", case)
         assert (status, out) == (2, "")
         assert re.match(f"miniwob-agent: {message}", err)
