@@ -2,6 +2,7 @@
 PYTHON  ?=
 WORKERS ?= 2
 ARGS    ?=
+COUNT   ?= 20
 
 VENV  := .venv
 STAMP := $(VENV)/.installed
@@ -17,8 +18,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types check-scripts \
-	coverage test test-unit test-all replay paper docs options pictures check-pictures package browser grid frameworks \
-	widgets apps
+	coverage mutate test test-unit test-all replay paper docs options pictures check-pictures package browser grid \
+	frameworks widgets apps
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
@@ -56,6 +57,9 @@ coverage: $(STAMP) browser grid $(FRONT) ## run the tests, except for sweeps, an
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
 	$(VENV)/bin/coverage run -m pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS); status=$$?; \
 		$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report; exit $$status
+
+mutate: $(STAMP) browser ## change MODULE in COUNT places, one after the other, and print what TESTS don't notice
+	$(VENV)/bin/python .ci/mutate.py --count=$(COUNT) $(MODULE) $(TESTS)
 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
