@@ -6,13 +6,15 @@ import sys
 import threading
 
 import pytest
+from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.semconv import schemas
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes, test_attributes
 
 from pytest_miniwob_agent import telemetry
+from pytest_miniwob_agent.cli import main
 
-TRACE = (sys.executable, "-m", "pytest_miniwob_agent", "results", "otel", "--")
+TRACE = ("results", "otel", "--")
 
 CONVENTIONS = {
     value
@@ -82,14 +84,20 @@ def attributes(described):
 
 @pytest.fixture
 def collector(monkeypatch):
+    """A receiver, in a process that has sent no traces yet."""
     server = Collector()
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", server.url)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", trace.Once())
     yield server
+    server.answering.set()
+    if (provider := trace._TRACER_PROVIDER) is not None:
+        provider.shutdown()
     server.close()
 
 
 def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
-    run = record.runpytest_subprocess("--miniwob-otel", "-k", "click-menu-2", "-n1")
+    run = record.runpytest("--miniwob-otel", "-k", "click-menu-2", "-n1")
     run.assert_outcomes(passed=2)
     items = [span for span in collector.spans if not span.parent_span_id]
     assert {span.name for span in items} == {"invoke_agent reflective"}
@@ -123,44 +131,44 @@ def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
 
 
 def test_an_item_without_a_cassette_is_a_trace_with_an_error(project, collector):
-    run = project.runpytest_subprocess("--miniwob-otel", "-k", "click-menu-2/1")
+    run = project.runpytest("--miniwob-otel", "-k", "click-menu-2/1")
     run.assert_outcomes(errors=1)
     [item] = [span for span in collector.spans if not span.parent_span_id]
     assert attributes(item)["error.type"]
     assert item.status.code == item.status.STATUS_CODE_ERROR
 
 
-def test_recorded_items_are_traced_afterwards(record, collector):
-    with record.path.joinpath("tox.ini").open("a") as file:
-        file.write("\nminiwob_otel = true\n")
-    assert record.run(*TRACE[:3], "show", "click-menu-2/1").ret == 0
+def test_recorded_items_are_traced_afterwards(record, collector, monkeypatch, capsys):
+    monkeypatch.chdir(record.path)
+    record.write(ini="miniwob_otel = true\n")
+    assert main(["show", "click-menu-2/1"]) == 0
     assert not collector.spans
-    run = record.run(*TRACE, "-k", "click-menu-2")
-    assert run.ret == 0
-    run.stdout.fnmatch_lines(["sent the traces of 2 items"])
+    capsys.readouterr()
+    assert main([*TRACE, "-k", "click-menu-2"]) == 0
+    assert capsys.readouterr().out == "sent the traces of 2 items\n"
     assert len({span.trace_id for span in collector.spans}) == 2
-    run = record.run(*TRACE, "-k", "nothing")
-    assert run.ret == 2
-    run.stderr.fnmatch_lines(["*no item was replayed*"])
+    assert main([*TRACE, "-k", "nothing"]) == 2
+    assert "no item was replayed" in capsys.readouterr().err
 
 
-LIVE, LATER = ("-m", "pytest", "--miniwob-otel", "-q"), ("-m", *TRACE[2:])
+LIVE, WORKER = ("--miniwob-otel", "-q"), ("--miniwob-otel", "-q", "-n1")
+SILENT = "took no more within "
 
 
 @pytest.mark.parametrize(
     ("trouble", "reason", "command"),
     [
         (404, "answered 404", LIVE),
-        ("silent", "took no more within 2 seconds", (*LIVE, "-n1")),
-        ("refused", "can't be reached", LATER),
+        ("silent", SILENT, TRACE),
+        ("refused", "can't be reached", WORKER),
         *(
             pytest.param(*case, marks=pytest.mark.sweep)
             for case in (
-                (401, "answered 401", (*LIVE, "-n1")),
-                (404, "answered 404", LATER),
-                (500, "answered 500", LATER),
-                (503, "answered Service Unavailable", (*LIVE, "-n1")),
-                ("silent", "took no more within 2 seconds", LATER),
+                (401, "answered 401", WORKER),
+                (404, "answered 404", TRACE),
+                (500, "answered 500", TRACE),
+                (503, "answered Service Unavailable", WORKER),
+                ("silent", SILENT, WORKER),
                 ("refused", "can't be reached", LIVE),
                 ("unresolvable", "can't be reached", LIVE),
             )
@@ -168,21 +176,25 @@ LIVE, LATER = ("-m", "pytest", "--miniwob-otel", "-q"), ("-m", *TRACE[2:])
     ],
 )
 def test_a_collector_that_takes_nothing_costs_a_line(
-    record, collector, monkeypatch, trouble, reason, command
+    record, collector, monkeypatch, capfd, trouble, reason, command
 ):
+    monkeypatch.chdir(record.path)
     if trouble == "silent":
         collector.answering.clear()
+        monkeypatch.setattr(telemetry, "PATIENCE", 0.2)  # but not that of a worker
+        reason += "2 seconds" if command == WORKER else "0.2 seconds"
     elif isinstance(trouble, int):
         collector.status = trouble
     else:
         host = "collector.invalid:4318" if trouble == "unresolvable" else "127.0.0.1:9"
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{host}")
-    run = record.run(sys.executable, *command, "-k", "click-menu-2")
     line = f"traces were lost: the collector {reason} (OTEL_EXPORTER_OTLP_ENDPOINT names it)"
-    if command == LATER:
-        assert run.ret == 2
-        assert (run.outlines, run.errlines) == ([], [f"miniwob-agent: {line}"])
+    capfd.readouterr()
+    if command == TRACE:
+        assert main([*TRACE, "-k", "click-menu-2"]) == 2
+        assert capfd.readouterr() == ("", f"miniwob-agent: {line}\n")
     else:
+        run = record.runpytest(*command, "-k", "click-menu-2")
         run.assert_outcomes(passed=2)
         assert run.errlines == []
         kept = [shown for shown in run.outlines if shown and not shown.startswith(("bring", ".."))]
@@ -196,8 +208,7 @@ def test_the_pinned_conventions_are_those_of_the_package():
 
 
 def test_without_the_extra_the_error_names_it(project, monkeypatch):
-    project.makepyfile(sitecustomize="import sys; sys.modules['opentelemetry'] = None")
-    monkeypatch.setenv("PYTHONPATH", str(project.path))
-    run = project.runpytest_subprocess("--miniwob-otel")
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    run = project.runpytest("--miniwob-otel")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     run.stderr.fnmatch_lines(["*pip install 'pytest-miniwob-agent[[]otel[]]'*"])

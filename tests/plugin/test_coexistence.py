@@ -1,7 +1,6 @@
 """Runs beside other plugins that record or mock HTTP: pytest-recording, pytest-vcr and respx.
 
-The first two refuse to run together, so each has separate runs. All are loaded in inner runs only,
-and these are processes, since the plugins patch HTTP clients.
+The first two refuse to run together, so each has separate runs. All are loaded in inner runs only.
 """
 
 import pytest
@@ -87,9 +86,7 @@ class Session:
         load_only(monkeypatch, plugin, "respx")
         monkeypatch.setenv("WEATHER", f"{server.url}/weather")
         server.reply = lambda prompt: "sunny" if prompt == "weather?" else solve_menu(prompt)
-        for path in project.path.glob("test_*.py"):
-            path.unlink()
-        project.makepyfile(test_theirs=THEIRS + BLOCKED * (plugin == "recording"))
+        project.write(THEIRS + BLOCKED * (plugin == "recording"))
 
     def run(self, *args, ours, theirs):
         """Run the tests with what may be recorded by each; return the counts of outcomes."""
@@ -149,27 +146,27 @@ def test_each_plugin_records_and_replays_its_own_calls(
         assert (session.asked(), session.cassettes()) == ([], before)
 
 
+SHIPPED = (
+    f"--miniwob-cassettes={ROOT / 'cassettes'}", "--miniwob-model=claude",
+    '--miniwob-llm-params={"temperature": 0}', "--block-network",
+)  # fmt: skip
+"""What replays an item of the shipped cassettes, whose browser starts without a network."""
+
+SHIPPED_ITEM = """
+    import pytest
+
+    @pytest.mark.miniwob("click-tab-2", seeds=[1000])
+    def test_item(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.mark.own_browser
 def test_requests_to_the_browsers_driver_are_neither_recorded_nor_blocked(pytester, monkeypatch):
     load_only(monkeypatch, "recording")
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.vcr
-        @pytest.mark.miniwob("click-tab-2", seeds=[1000])
-        def test_both(miniwob_episode):
-            assert miniwob_episode.solved, miniwob_episode.explain()
-        """
-    )
-    result = pytester.runpytest_subprocess(
-        f"--miniwob-cassettes={ROOT / 'cassettes'}",
-        "--miniwob-model=claude",
-        '--miniwob-llm-params={"temperature": 0}',
-        "--record-mode=once",
-        "--block-network",
-        "--allowed-hosts=127.0.0.1,localhost",
-    )
-    result.assert_outcomes(passed=1)
+    pytester.makepyfile(SHIPPED_ITEM + "    test_item = pytest.mark.vcr(test_item)\n")
+    allowed = "--allowed-hosts=127.0.0.1,localhost"
+    pytester.runpytest(*SHIPPED, "--record-mode=once", allowed).assert_outcomes(passed=1)
     assert not list(pytester.path.rglob("*.yaml"))
 
 
@@ -205,17 +202,15 @@ MOCKED = """
 """
 
 
-def test_mocks_of_the_clients_http_library_do_not_take_the_recordings_calls(project, chat_server):
-    chat_server.reply = solve_menu
-    for path in project.path.glob("test_*.py"):
-        path.unlink()
-    project.makepyfile(MOCKED)
-    server = f"--miniwob-base-url={chat_server.url}"
-    for record, args in (("new_episodes", [server]), ("all", [server, "-n1"]), ("none", [])):
-        result = project.runpytest_subprocess(f"--miniwob-record={record}", *args)
-        result.assert_outcomes(passed=4)
-        assert len(chat_server.requests) == (0 if record == "none" else 9)
-        chat_server.requests.clear()
+def test_mocks_of_the_clients_http_library_do_not_take_the_recordings_calls(project):
+    """The worker is a process in which nothing has imported the client yet."""
+    project.server.reply = solve_menu
+    project.write(MOCKED)
+    for args, mode in (([], "new_episodes"), (["-n1"], "all")):
+        project.record(*args, mode=mode).assert_outcomes(passed=4)
+        assert len(project.server.requests) == 9
+        project.server.requests.clear()
+    project.replay(passed=4)
 
 
 GUARD = """
@@ -233,28 +228,18 @@ GUARD = """
 """
 
 
+@pytest.mark.own_browser
 @pytest.mark.parametrize("blocker", ["pytest-recording", "conftest"])
 def test_what_blocks_loopback_before_the_browser_is_up_is_named(pytester, monkeypatch, blocker):
-    load_only(monkeypatch, *(["recording"] if blocker == "pytest-recording" else []))
-    pytester.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.miniwob("click-tab-2", seeds=[1000])
-        def test_item(miniwob_episode):
-            assert miniwob_episode.solved, miniwob_episode.explain()
-        """
-    )
-    options, said = ["--block-network"], "Network is disabled for host '127.0.0.1'"
+    pytester.makepyfile(SHIPPED_ITEM)
     if blocker == "conftest":
-        options, said = [], "sockets are off"
+        said = "sockets are off"
         pytester.makeconftest(GUARD)
-    result = pytester.runpytest_subprocess(
-        f"--miniwob-cassettes={ROOT / 'cassettes'}",
-        "--miniwob-model=claude",
-        '--miniwob-llm-params={"temperature": 0}',
-        *options,
-    )
+        result = pytester.runpytest(*SHIPPED[:-1])
+    else:  # a process, as a socket whose connection it refuses is closed by nobody
+        said = "Network is disabled for host '127.0.0.1'"
+        load_only(monkeypatch, "recording")
+        result = pytester.runpytest_subprocess(*SHIPPED)
     result.assert_outcomes(errors=1)
     output = result.stdout.str()
     assert f"connections to 127.0.0.1 are blocked by {blocker} ({said})" in output

@@ -1,11 +1,12 @@
 """The controller: an agent's `run_finished`, and steps that fail at the end of a run."""
 
-import functools
 import json
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 
 import pytest
 from support.answers import completion
@@ -44,12 +45,12 @@ def run(project):
     """Run two items of an agent that has these lines in its class."""
     project.syspathinsert()
 
-    def run(lines, *args, runpytest=project.runpytest):
+    def run(lines, *args):
         project.makepyfile(mine=AGENT + lines)
-        return runpytest("--miniwob-agent=mine:Counting", "-k", "click-menu-2", *args)
+        options = ("--miniwob-agent=mine:Counting", "-k", "click-menu-2", *args)
+        return project.runpytest(*options, no_reraise_ctrlc=True)
 
     run.path = project.path
-    run.in_subprocess = functools.partial(run, runpytest=project.runpytest_subprocess)
     return run
 
 
@@ -91,11 +92,10 @@ class TestRunFinished:
 
 
 @pytest.mark.parametrize(
-    ("file", "reason"), [("taken", "it is a folder"), ("test_file.py/results.jsonl", "File exists")]
+    ("file", "reason"), [("taken", "it is a folder"), ("test_x.py/results.jsonl", "File exists")]
 )
 def test_a_results_file_that_cannot_be_written_is_refused_before_the_run(run, file, reason):
     (run.path / "taken").mkdir()
-    (run.path / "test_file.py").touch()
     result = run(FINISH, f"--miniwob-results={file}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
@@ -135,7 +135,7 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
             env.step(Click(1))
             env.step(Click(2))
 """
-    result = run.in_subprocess(
+    result = run(
         lines,
         "--miniwob-record=new_episodes",
         f"--miniwob-base-url={chat_server.url}",
@@ -157,7 +157,7 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
 SHOWING = (
     ["--help"], ["--version"], ["--version", "--version"], ["--markers"], ["--collect-only"],
     ["--fixtures"], ["--fixtures-per-test"], ["--cache-show"], ["--setup-plan"],
-    ["--setup-plan", "-n2"], ["-pextended", "--only-configure"],
+    ["--setup-plan", "-n1"], ["-pextended", "--only-configure"],
 )  # fmt: skip
 EXTENDED = """
     import pytest
@@ -179,9 +179,9 @@ def waiting(project):
     """A project with an answer to the first call of an item that waits for it."""
     project.makepyfile(extended=EXTENDED)
     project.syspathinsert()
-    project.runpytest("--miniwob-record=defer", "-k", "click-menu-2")
+    project.runpytest("--miniwob-record=defer", "-k", "click-menu-2/1")
     pending = project.path / ".miniwob" / "pending.jsonl"
-    request = json.loads(pending.read_text().splitlines()[0])
+    request = json.loads(pending.read_text())
     response = {"status_code": 200, "request_id": "r", "body": completion("click id=1")}
     answer = {"custom_id": request["custom_id"], "response": response, "error": None}
     (project.path / "answers.jsonl").write_text(json.dumps(answer))
@@ -196,89 +196,88 @@ def files_in(folder):
     }
 
 
-@pytest.mark.parametrize("args", SHOWING, ids=" ".join)
-def test_what_only_shows_something_changes_no_file(waiting, args):
+def test_what_only_shows_something_changes_no_file(waiting):
     before = files_in(waiting.path)
     options = (
         "--miniwob-record=defer",
         "--miniwob-answers=answers.jsonl", "--miniwob-results=new/results.jsonl",
-        "--miniwob-baseline=new/results.jsonl", "--miniwob-report=report"
+        "--miniwob-baseline=new/results.jsonl", "--miniwob-report=report", "-k", "click-menu-2/1",
     )  # fmt: skip
-    kept = [
-        option for option in options if args != ["--cache-show"] or "cacheprovider" not in option
-    ]
-    assert waiting.runpytest(*kept, *args).ret == pytest.ExitCode.OK
-    assert files_in(waiting.path) == before
-    waiting.runpytest(*options, "-k", "click-menu-2")  # a run takes the answer
+    for args in SHOWING:
+        assert waiting.runpytest(*options, *args).ret == pytest.ExitCode.OK
+        assert files_in(waiting.path) == before, args
+    waiting.runpytest(*options)  # a run takes the answer
     assert files_in(waiting.path).keys() >= {waiting.path / "report", waiting.path / "new"}
 
 
 @pytest.fixture
-def recording(project, chat_server, tmp_path, monkeypatch):
-    """A run of pytest that records with two workers; each answer waits for `go`."""
+def stopped(project, chat_server, tmp_path, monkeypatch):
+    """Whether no worker may begin another call; the answers are those of the fake page."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    chat_server.go = threading.Event()
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
-    class Run:
-        def start(self, *args):
-            self.process = project.popen(
-                [
-                    sys.executable, "-m", "pytest", "-n2", "--miniwob-record=new_episodes",
-                    f"--miniwob-base-url={chat_server.url}", *args,
-                ],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, text=True,
-            )  # fmt: skip
+    def stopped():
+        ledgers = list(tmp_path.glob("miniwob-*/ledger.json"))
+        return ledgers and json.loads(ledgers[0].read_text())["stopped"]
 
-        def wait_for(self, condition, tries=600):
-            while tries and not condition():
-                threading.Event().wait(0.05)
-                tries -= 1
-
-        def stopped(self):
-            """True once no worker may begin another call."""
-            ledgers = list(tmp_path.glob("miniwob-*/ledger.json"))
-            return ledgers and json.loads(ledgers[0].read_text())["stopped"]
-
-        def end(self):
-            chat_server.go.set()
-            return self.process.communicate()[0]
-
-    run = Run()
-    yield run
-    chat_server.go.set()
-    run.process.kill()
-    run.process.wait()
+    return stopped
 
 
-def test_workers_make_no_more_calls_once_the_controller_is_interrupted(recording, chat_server):
+def wait_for(condition, tries=600):
+    while tries and not condition():
+        time.sleep(0.05)
+        tries -= 1
+
+
+def test_workers_make_no_more_calls_once_the_controller_is_interrupted(
+    project, chat_server, stopped
+):
+    go = threading.Event()
+
     def reply(prompt):
-        chat_server.go.wait()
+        go.wait(300)
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    recording.start()
-    recording.wait_for(lambda: len(chat_server.requests) == 2)  # one of each worker
-    recording.process.send_signal(signal.SIGINT)  # to the controller alone
-    recording.wait_for(recording.stopped, 100)  # pytest-xdist ends workers after 10 seconds
-    assert "KeyboardInterrupt" in recording.end()
-    assert len(chat_server.requests) == 2
+    process = project.popen(
+        [
+            sys.executable, "-m", "pytest", "-n1", "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}",
+        ],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        wait_for(lambda: chat_server.requests)
+        process.send_signal(signal.SIGINT)  # to the controller alone
+        wait_for(stopped, 100)  # pytest-xdist ends workers after 10 seconds
+        go.set()
+        assert "KeyboardInterrupt" in process.communicate()[0]
+    finally:
+        go.set()
+        process.kill()
+        process.wait()
+    assert len(chat_server.requests) == 1
 
 
-def test_workers_make_no_more_calls_once_a_failure_is_the_last(recording, chat_server):
+def test_workers_make_no_more_calls_once_a_failure_is_the_last(project, chat_server, stopped):
+    """One of two workers has a call under way at that moment."""
+    under_way = threading.Event()
+
     def reply(prompt):
         if "click-menu-2 1" in prompt or "short sentence" in prompt:
+            under_way.wait(300)
             return solve_menu(prompt).replace("id=2", "id=3")
-        chat_server.go.wait()
+        under_way.set()
+        wait_for(stopped)
         return solve_menu(prompt)
 
     chat_server.reply = reply
-    recording.start("-x", "--miniwob-trials=1")
-    recording.wait_for(recording.stopped)
-    output = recording.end()
-    assert "1 failed, 1 budget" in output
-    assert "budget: the run was stopped, 1 item skipped; run again to continue" in output
+    result = project.record("-n2", "-x", "--miniwob-trials=1")
+    assert result.parseoutcomes() == {"failed": 1, "budget": 1}
+    text = "budget: the run was stopped, 1 item skipped; run again to continue"
+    assert text in result.stdout.str()
     calls = len(chat_server.requests)
-    recording.start("--miniwob-trials=1")  # goes on from there
-    assert "1 failed, 11 passed" in recording.end()
+    chat_server.reply = solve_menu
+    result = project.record("--miniwob-trials=1")  # goes on from there
+    result.assert_outcomes(failed=1, passed=11)
     assert len(chat_server.requests) > calls

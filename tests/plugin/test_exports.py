@@ -57,11 +57,11 @@ def test_each_plugin_gets_from_a_worker_what_it_can_show(project, chat_server, m
     chat_server.reply = reply
 
     options = (
-        "-n1 -k click-menu-2 --miniwob-record=new_episodes --miniwob-trials=2 --miniwob-trace=on "
-        "--miniwob-report=report --junitxml=junit.xml --html=report.html --self-contained-html "
-        f"--json-report --alluredir=allure --miniwob-base-url={chat_server.url}"
+        "-n1 -k click-menu-2 --miniwob-trials=2 --miniwob-trace=on --miniwob-report=report "
+        "--junitxml=junit.xml --html=report.html --self-contained-html --json-report "
+        "--alluredir=allure"
     )
-    result = project.runpytest_subprocess(*options.split())
+    result = project.record(*options.split())
     assert {"passed": 1, "failed": 1}.items() <= result.parseoutcomes().items()
     check_junit(project.path / "junit.xml")
     check_html(project.path / "report.html")

@@ -1,8 +1,11 @@
 """Items while an event loop runs in the thread of the tests, and agents that leave one running."""
 
-import sys
+import asyncio
 
+import anyio
 import pytest
+import trio
+from support.projects import FAKE_PAGE
 
 AGENTS = """
     import asyncio, contextvars, threading
@@ -11,6 +14,14 @@ AGENTS = """
     from pytest_miniwob_agent import Click
 
     ASKED = contextvars.ContextVar("ASKED", default="nothing")
+    LOOPS = []
+
+    def begin_loop():
+        loop = asyncio.new_event_loop()
+        loop._thread_id = threading.get_ident()
+        asyncio._set_running_loop(loop)
+        LOOPS.append(loop)
+        return loop
 
     def running():
         try:
@@ -67,9 +78,7 @@ AGENTS = """
         def solve(self, env, llm, note):
             assert running() is Leaving.loop
             if Leaving.loop is None:
-                Leaving.loop = asyncio.new_event_loop()
-                Leaving.loop._thread_id = threading.get_ident()
-                asyncio._set_running_loop(Leaving.loop)
+                Leaving.loop = begin_loop()
             self.work(env)
 
     class Page:
@@ -92,7 +101,7 @@ AGENTS = """
 """
 
 TESTS = """
-    import asyncio, threading
+    import asyncio
 
     import agents, pytest
     from agents import running
@@ -106,10 +115,7 @@ TESTS = """
     def page():
         '''As pytest-playwright's, from whose first use on a loop is running.'''
         before = running()
-        loop = asyncio.new_event_loop()
-        loop._thread_id = threading.get_ident()
-        asyncio._set_running_loop(loop)
-        yield agents.Page(loop)
+        yield agents.Page(agents.begin_loop())
         asyncio._set_running_loop(before)
 
     @pytest.fixture
@@ -138,41 +144,34 @@ TESTS = """
         page.use()
 """
 
-IN_A_LOOP = {
-    "a coroutine": "import asyncio; asyncio.run(main(asyncio.current_task))",
-    "anyio": "import anyio, asyncio; anyio.run(main, asyncio.current_task)",
-    "trio": "import trio; trio.run(main, trio.lowlevel.current_task)",
-}
-"""Where a test can be run; each is told how to find out the task that it is run in."""
+IN_A_LOOP = {"a coroutine": asyncio.run, "anyio": anyio.run, "trio": trio.run}
 
-MAIN = """
-import sys, pytest
 
-async def main(current_task):
-    task = current_task()
-    status = pytest.main(sys.argv[1:])
-    assert current_task() is task
-    sys.exit(status)
+HOOKS = """
+    import agents
 
+    def pytest_addoption(parser):
+        parser.addoption("--agent", dest="mine")
+
+    def pytest_unconfigure():
+        for loop in agents.LOOPS:
+            loop._thread_id = None
+            loop.close()
 """
 
 
 @pytest.fixture
-def mine(project):
-    project.makeconftest(
-        (project.path / "conftest.py").read_text()
-        + '\n\ndef pytest_addoption(parser):\n    parser.addoption("--agent", dest="mine")\n'
-    )
-    for path in project.path.glob("test_*.py"):
-        path.unlink()
-    project.makepyfile(agents=AGENTS, test_mine=TESTS)
+def run(project):
+    """Run the tests with an agent, by its name."""
     project.syspathinsert()
-    return project
+    project.write(TESTS, FAKE_PAGE + HOOKS, agents=AGENTS)
+    yield lambda name, *args: project.runpytest(f"--agent={name}", *args, no_reraise_ctrlc=True)
+    asyncio._set_running_loop(None)  # which Leaving leaves behind
 
 
 @pytest.mark.parametrize("name", ["Async", "Runs", "Leaving", "Given"])
-def test_items_run_beside_tests_that_leave_a_loop_running(mine, name):
-    mine.runpytest_subprocess(f"--agent={name}").assert_outcomes(passed=7)
+def test_items_run_beside_tests_that_leave_a_loop_running(run, name):
+    run(name).assert_outcomes(passed=7)
 
 
 @pytest.mark.parametrize(
@@ -183,20 +182,24 @@ def test_items_run_beside_tests_that_leave_a_loop_running(mine, name):
         ("trio", "Async"),
     ],
 )
-def test_items_run_where_pytest_is_called_in_a_loop(mine, where, name):
-    (mine.path / "main.py").write_text(MAIN + IN_A_LOOP[where])
-    run = mine.run(sys.executable, "main.py", f"--agent={name}", *mine.path.glob("test_*.py"))
-    run.assert_outcomes(passed=7)
-    assert run.ret == 0
+def test_items_run_where_pytest_is_called_in_a_loop(run, where, name):
+    async def main():
+        current_task = trio.lowlevel.current_task if where == "trio" else asyncio.current_task
+        task = current_task()
+        result = run(name)
+        assert current_task() is task
+        return result
+
+    IN_A_LOOP[where](main() if where == "a coroutine" else main).assert_outcomes(passed=7)
 
 
-def test_limits_end_it(mine):
-    run = mine.runpytest_subprocess("--agent=Calls", "-k", "page or after")
-    run.assert_outcomes(passed=2, failed=2, deselected=3)
-    run.stdout.fnmatch_lines(["INCOMPLETE in trial 1*", "*model calls are used up*"])
+def test_limits_end_it(run):
+    result = run("Calls", "-k", "page or after")
+    result.assert_outcomes(passed=2, failed=2, deselected=3)
+    result.stdout.fnmatch_lines(["INCOMPLETE in trial 1*", "*model calls are used up*"])
 
 
-def test_an_interrupt_ends_it(mine):
-    run = mine.runpytest_subprocess("--agent=Interrupted", "-k", "page or after")
-    assert run.ret == pytest.ExitCode.INTERRUPTED
-    run.assert_outcomes(passed=1)
+def test_an_interrupt_ends_it(run):
+    result = run("Interrupted", "-k", "page or after")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.assert_outcomes(passed=1)
