@@ -3,7 +3,7 @@
 
 import { plain } from "./world.js";
 import { frames } from "./settle.js";
-import { clipperOf, extent, inViewport, owner, parentOf, target, visible } from "./sight.js";
+import { aimedAt, clipperOf, extent, inViewport, owner, parentOf, target, visible } from "./sight.js";
 import { byId, squeeze } from "./leaves.js";
 
 const CENTRE = { block: "center", inline: "center", behavior: "instant" };
@@ -84,7 +84,7 @@ export const aim = async (places) => {
     const error = fault(id, at);
     if (error) return error;
     if (inSight(byId.get(id), spot(byId.get(id), at))) continue;
-    plain(owner(byId.get(id))).scrollIntoView(CENTRE);
+    plain(owner(aimedAt(byId.get(id))[0])).scrollIntoView(CENTRE);
     await frames();
   }
   const points = places.map(([id, at]) => spot(byId.get(id), at));
@@ -102,7 +102,7 @@ export const reach = async (id) => {
   if (!plain(element)?.isConnected || !visible(element)) return null;
   let tries = 0;
   do {
-    plain(owner(element)).scrollIntoView(CENTRE);
+    plain(owner(aimedAt(element)[0])).scrollIntoView(CENTRE);
     await frames();
   } while (!target(element) && ++tries < 5);
   const point = spot(element);

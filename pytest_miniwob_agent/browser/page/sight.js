@@ -4,6 +4,7 @@ import { outer, own, plain } from "./world.js";
 import { moved, offset, scrolled, viewport } from "./frames.js";
 
 export const recorded = !own && !outer; // pages of the package are read as in their recordings
+export const NEW = Constants.SCREENS >= 2; // false where a recording was begun with the first version of screens
 
 // What is read of a document: only one of HTML has a body, if no script has removed it.
 export const body = () => document.body ?? document.documentElement;
@@ -196,19 +197,27 @@ export const place = (rect, parent) => {
   return [Math.round(x), Math.round(y)];
 };
 
-// Points in a node: its middle, then others.
+// Points in each line of a node: its middle, then others.
+const LINES = NEW ? 50 : 1; // at most
 export const samples = (node) => {
-  const [line] = plain(ranged(node)).getClientRects();
-  const rect = line ? moved(line) : extent(node);
-  return [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75], [0.25, 0.5], [0.75, 0.5],
-    [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([fx, fy]) =>
-    [Math.floor(rect.left + rect.width * fx), Math.floor(rect.top + rect.height * fy)]);
+  const lines = [...plain(ranged(node)).getClientRects()].slice(0, LINES);
+  const rects = lines.length ? lines.map(moved) : [extent(node)];
+  return rects.flatMap(({ left, top, width, height }) => [[0.5, 0.5], [0.5, 0.25], [0.5, 0.75],
+    [0.25, 0.5], [0.75, 0.5], [0.25, 0.25], [0.75, 0.25], [0.25, 0.75], [0.75, 0.75]].map(([x, y]) =>
+    [Math.floor(left + width * x), Math.floor(top + height * y)]));
+};
+
+// What a person aims at in an element: the texts for which its line of the tree stands.
+export const aims = new WeakMap(); // element -> those texts
+export const aimedAt = (node) => {
+  const texts = (aims.get(node) ?? []).filter((text) => text.isConnected);
+  return texts.length ? texts : [node];
 };
 
 // A point at which a click lands on the element, its middle if possible; null where the
 // element is out of sight or covered.
 export const target = (node) => {
-  for (const [x, y] of samples(node)) {
+  for (const [x, y] of aimedAt(node).flatMap(samples).slice(0, 9 * LINES)) {
     if (within(owner(node), hitAt(x, y))) return [x, y];
   }
   return null;

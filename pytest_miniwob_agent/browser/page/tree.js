@@ -5,7 +5,7 @@
 import { outer, plain } from "./world.js";
 import { agentOf } from "./frames.js";
 import {
-  body, childrenOf, extent, focusedElement, folding, parentOf, place, target, visible,
+  NEW, aims, body, childrenOf, extent, focusedElement, folding, parentOf, place, target, visible,
 } from "./sight.js";
 import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
 import {
@@ -201,7 +201,8 @@ const merged = (items, element) => {
     const around = end - at === items.length && visible(element) ? element : run[0]?.node;
     const text = items.slice(at, end).map((item) => item.text).join("");
     const flowing = run.some(({ node }) => node instanceof Text);
-    found.push(...(flowing ? [{ ...run[0], node: around, text }] : run));
+    const aim = run.flatMap((item) => item.aim ?? []);
+    found.push(...(flowing ? [{ ...run[0], node: around, text, aim }] : run));
     if (end < items.length) found.push(items[end++]);
     at = end;
   }
@@ -240,13 +241,14 @@ const close = ({ node: element, role, kids: found }) => {
   const [name, byContent] = nameOf(element, role);
   const textual = kids.length > 0 && kids.every(isText);
   const item = { node: element, shown, role, text: name, kids };
-  if (textual && !name && role !== "textbox") return [{ ...item, text: texts, kids: [] }];
+  const aim = kids.filter(isText).flatMap((kid) => kid.aim ?? []);
+  if (textual && !name && role !== "textbox") return [{ ...item, text: texts, kids: [], aim }];
   if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
   const kept = byContent || (widget && name && !textual) ? kids.filter((kid) => !isDecor(kid))
     : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
-  return [{ ...item, kids: kept }];
+  return [{ ...item, kids: kept, aim: byContent ? aim : null }];
 };
 
 // A node that is begun: null where nothing of it shows, else an item with what is in it to come.
@@ -260,7 +262,8 @@ const open = (node) => {
     const { parentElement: around } = node;
     const shut = plain(around)?.matches("details:not([open])")
       || (around && getComputedStyle(around).contentVisibility === "hidden");
-    return text === " " || (visible(node) && !shut) ? { node, role: "text", text, flows: true } : null;
+    return text === " " || (visible(node) && !shut)
+      ? { node, role: "text", text, flows: true, aim: [node] } : null;
   }
   if (!(node instanceof Element) || ignored(node)) return null;
   const ticked = plain(node).matches("input[type=checkbox], input[type=radio]"); // by its label
@@ -357,6 +360,7 @@ const line = (item, depth, marks) => {
     return { id: idOf(node), tag: "text", text, x, y, point, role, depth,
       details: state ? [["state", state]] : [] };
   }
+  if (NEW) aims.set(shown, item.aim);
   const found = described(node, text, shown);
   if (plain(node).type in FORMATS) found.point = beginning(node);
   if (!found.point && !visible(shown)) found.id = null;

@@ -1,0 +1,94 @@
+"""What an action on a line of the tree hits, in a real Chromium."""
+
+import pytest
+from support.own_pages import Pages
+
+from pytest_miniwob_agent import Click, DoubleClick, Hover
+
+pytestmark = pytest.mark.integration
+
+TASK = '<script>window.task = {goal: "g", reward: () => window.hit ? 1 : 0}</script>'
+
+
+@pytest.fixture
+def open_tree(tmp_path, browser):
+    """Open a page with this body; returns the environment and what the tree shows."""
+    pages = Pages(tmp_path / "pages", browser)
+
+    def make(body, version=2):
+        pages.write(page_html=f"<!DOCTYPE html><body>{TASK}{body}</body>")
+        env = pages.open("page")
+        env.screen_version = version
+        return env, env.reset(screen="tree")
+
+    return make
+
+
+def id_of(seen, text):
+    [found] = [one.id for one in seen.elements if one.text == text]
+    return found
+
+
+LISTENING = "<script>goal.addEventListener(goal.dataset.on ?? 'click', () => { hit = 1 })</script>"
+
+SPAN = "<span id=goal>notes</span>"
+
+STANDING = {
+    "div": f"<div>{SPAN}</div>",
+    "item": f"<ul><li>{SPAN}</li></ul>",
+    "cell": f"<table width=300><tr><td>{SPAN}</td></tr></table>",
+    "heading": f"<h2>{SPAN}</h2>",
+    "summary": f"<details><summary>{SPAN}</summary>more</details>",
+    "button": f"<div role=button style='padding: 0 200px 0 0'>{SPAN}</div>",
+    "boxes in boxes": f"<main><section><p><b>{SPAN}</b></p></section></main>",
+    "text and more": f"<p>{SPAN} and much more text than that, so that it has several lines: "
+    + "word " * 200,
+    "centred": f"<div style='text-align: right'>{SPAN}</div>",
+    "node of a tree": f"<ul role=tree><li role=treeitem aria-expanded=true>{SPAN}<ul role=group>"
+    "<li role=treeitem>one<li role=treeitem>two<li role=treeitem>three</ul></ul>",
+    "scrolled": f"<div style='height: 100px; overflow: auto'><div style='height: 2000px'>"
+    f"<p style='height: 900px'></p><h3 style='height: 700px'>{SPAN}</h3></div></div>",
+    "shadow": "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = "
+    f"'<p>{SPAN}</p>'; var goal = host.shadowRoot.querySelector('span')</script>",
+    "under the mouse": "<style>ul {display: none} div:hover ul {display: block}</style>"
+    "<div style='width: 90px'><span id=goal data-on=pointerenter>notes</span>"
+    "<ul><li>one</ul></div>",
+}
+"""Texts that a line of the tree stands for, in boxes whose middle is elsewhere."""
+
+
+@pytest.mark.parametrize("body", STANDING.values(), ids=STANDING)
+def test_the_text_of_a_line_is_hit_and_not_the_box_around_it(open_tree, body):
+    env, seen = open_tree(body + LISTENING)
+    [line] = [one for one in seen.elements if one.text.startswith("notes")]
+    assert env.step(Click(line.id)).solved
+
+
+def test_the_first_line_of_a_text_that_shows_is_hit(open_tree):
+    lines = "".join(f"{number}<br>" for number in range(40))
+    env, seen = open_tree(f"""
+      <div style="height: 100px; overflow: auto" id=box><pre id=goal>{lines}</pre></div>
+      <p>End</p><script>box.scrollTop = 300; onclick = (event) => {{ hit = event.clientY < 40 }}
+      </script>""")
+    [text] = [one for one in seen.elements if one.text.startswith("0 1 2")]
+    assert env.step(Click(text.id)).solved
+
+
+def test_a_menu_that_the_mouse_opens_is_there(open_tree):
+    env, seen = open_tree("""
+      <style>ul {display: none} div:hover ul {display: block} div {width: 120px}</style>
+      <div>Account<ul><li><button onclick="hit = 1">Sign out</button></ul></div>""")
+    seen = env.step(Hover(id_of(seen, "Account"))).observation
+    assert env.step(Click(id_of(seen, "Sign out"))).solved
+
+
+def test_a_double_click_goes_there_too(open_tree):
+    env, seen = open_tree(
+        f"<ul><li>{SPAN}</ul><script>goal.ondblclick = () => {{ hit = 1 }}</script>"
+    )
+    assert env.step(DoubleClick(id_of(seen, "notes"))).solved
+
+
+def test_the_first_version_of_screens_hits_the_middle_of_the_box(open_tree):
+    env, seen = open_tree(STANDING["div"] + LISTENING, version=1)
+    assert not env.step(Click(id_of(seen, "notes"))).done
