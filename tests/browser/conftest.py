@@ -1,10 +1,17 @@
 """Pages in the shared browser."""
 
 import pytest
+from support.own_pages import Pages
 
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
+
+
+@pytest.fixture
+def pages(tmp_path, browser):
+    """A folder of pages of one's own, in the shared browser."""
+    return Pages(tmp_path / "pages", browser)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import math
 import re
 
 import pytest
+from support.in_browser import run_script
 
 from pytest_miniwob_agent.core.actions import (
     Choose,
@@ -56,15 +57,16 @@ class TestPlaces:
 
     def test_the_place_is_counted_from_the_top_left_corner(self, open_page, browser):
         env, _ = open_page("hover-shape")
-        browser.driver.execute_script(
+        run_script(
+            browser,
             "document.body.insertAdjacentHTML('beforeend', `<div id=mark style='position: fixed;"
             "left: 200.5px; top: 300px; width: 44px; height: 44px'></div>`);"
-            "addEventListener('click', (e) => { seen = [e.target.id, e.clientX, e.clientY] })"
+            "addEventListener('click', (e) => { seen = [e.target.id, e.clientX, e.clientY] })",
         )
         mark = find(env.step(Press("TAB")).observation, dom_id="mark")
         for x, y in ((0, 0), (43.9, 21.9)):
             do(env, Click(mark, (x, y)))
-            name, *seen = browser.driver.execute_script("return seen")
+            name, *seen = run_script(browser, "return seen")
             assert name == "mark"
             assert seen == pytest.approx([200.5 + x, 300 + y], abs=1)
 
@@ -136,13 +138,13 @@ class TestNumbers:
         self, open_page, browser, number, step
     ):
         env, seen = open_page("use-spinner")
-        browser.driver.execute_script("$('#spinner').spinner('option', 'step', arguments[0])", step)
+        run_script(browser, "$('#spinner').spinner('option', 'step', arguments[0])", step)
         seen = do(env, Enter(number, find(seen, dom_id="spinner"))).observation
         assert find(seen, dom_id="spinner", value=number)
 
     def test_a_spinner_that_takes_keys_has_what_was_typed(self, open_page, browser):
         env, seen = open_page("use-spinner")
-        browser.driver.execute_script("$('#spinner').off('keydown').val('')")
+        run_script(browser, "$('#spinner').off('keydown').val('')")
         seen = do(env, Enter("4", find(seen, dom_id="spinner")), Type("2")).observation
         assert find(seen, dom_id="spinner", value="42")
 
@@ -161,7 +163,7 @@ class TestSelect:
         paragraph = find(observation, text="Dis urna proin placerat neque,")
         for text in ("proin placerat", "urna proin", "Dis urna proin placerat neque,"):
             do(env, Select(paragraph, text))
-            assert browser.driver.execute_script("return getSelection().toString()") == text
+            assert run_script(browser, "return getSelection().toString()") == text
 
     def test_text_in_a_field_is_selected(self, open_page, browser):
         env, observation = open_page("copy-paste")
@@ -169,9 +171,10 @@ class TestSelect:
         for text, marked in (("aliquam", [10, 17]), ("Facilisis", [0, 9]), (None, [0, 72])):
             do(env, Select(field, text))
             assert (
-                browser.driver.execute_script(
+                run_script(
+                    browser,
                     "const { selectionStart, selectionEnd } = document.activeElement;"
-                    "return [selectionStart, selectionEnd]"
+                    "return [selectionStart, selectionEnd]",
                 )
                 == marked
             )
@@ -186,7 +189,7 @@ def test_a_double_click_selects_a_word(open_page, browser):
     env, observation = open_page("text-editor", 3)
     text = next(e for e in observation.elements if e.tag == "p")
     do(env, DoubleClick(text.id, (12, 8)))
-    marked = browser.driver.execute_script("return getSelection().toString()")
+    marked = run_script(browser, "return getSelection().toString()")
     assert marked.strip() == text.text.split()[0].strip(".,")
 
 
@@ -207,7 +210,7 @@ class TestChoose:
         env, observation = open_page("choose-list")
         name = re.search("Select (.+?) from", observation.goal)[1]
         options = "document.querySelector('select').options"
-        browser.driver.execute_script(f"{options}[1].disabled = true; {options}[2].hidden = true")
+        run_script(browser, f"{options}[1].disabled = true; {options}[2].hidden = true")
         chosen = do(env, Choose("Bobine", find(observation, tag="select"))).observation
         assert find(chosen, tag="select", value="Bobine")
         do(env, Choose(name, find(observation, tag="select")))
@@ -221,13 +224,14 @@ class TestClipboard:
     def test_copied_text_is_pasted(self, open_page, browser):
         env, observation = open_page("copy-paste-2")
         number = re.search(r"the (\d)", observation.goal)[1]
-        browser.driver.execute_script(
+        run_script(
+            browser,
             "seen = []; for (const type of ['copy', 'paste', 'input'])"
-            "addEventListener(type, (e) => seen.push([type, e.isTrusted]), true)"
+            "addEventListener(type, (e) => seen.push([type, e.isTrusted]), true)",
         )
         do(env, Select(find(observation, dom_id=f"text-{number}")), Copy())
         do(env, Click(find(observation, dom_id="answer-input")), Paste())
-        seen = browser.driver.execute_script("return seen")
+        seen = run_script(browser, "return seen")
         assert sorted(seen) == [["copy", True], ["input", True], ["paste", True]]
         assert do(env, Click(find(observation, text="Submit"))).solved
 
@@ -253,16 +257,17 @@ class TestClipboard:
     ):
         env, observation = open_page("copy-paste")
         field, line = (find(observation, dom_id=name) for name in ("to-copy", "answer-input"))
-        browser.driver.execute_script(
+        run_script(
+            browser,
             "seen = []; for (const type of ['cut', 'input'])"
             "document.addEventListener(type, (e) =>"
-            "seen.push([type, e.isTrusted, e.defaultPrevented]))"
+            "seen.push([type, e.isTrusted, e.defaultPrevented]))",
         )
         do(env, Select(field), Press("DELETE"), Enter("one two", field), Select(field))
-        browser.driver.execute_script("seen.length = 0")
+        run_script(browser, "seen.length = 0")
         cut = do(env, *CUT).observation
         assert find(cut, id=field, value="")
-        seen = browser.driver.execute_script("return seen")
+        seen = run_script(browser, "return seen")
         assert sorted(seen) == [["cut", True, True], ["input", True, False]]
         pasted = do(env, Click(line), Paste()).observation
         assert find(pasted, id=line, value="one two")
@@ -325,7 +330,7 @@ class TestErrors:
             ("remove()", "id=2 can't be brought into sight", [Select(2), Drag(3, 2)]),
         ):
             env, _ = open_page("highlight-text-2")
-            browser.driver.execute_script(f"document.querySelector('#randomText p').{change}")
+            run_script(browser, f"document.querySelector('#randomText p').{change}")
             for action in actions:
                 env._points[2] = None  # as in the instant before it is read again
                 assert error in env.step(action).error
@@ -344,12 +349,12 @@ class TestIsolation:
         for action in (Hover(2), Drag(2, 3), Select(2), Scroll(2, 50), DoubleClick(2, (5, 5))):
             do(env, action)
             assert env.reset() == first
-            browser.driver.execute_script(
-                "addEventListener('mousemove', (e) => { buttons = e.buttons }, true)"
+            run_script(
+                browser, "addEventListener('mousemove', (e) => { buttons = e.buttons }, true)"
             )
-            assert browser.driver.execute_script(count) == "0"
+            assert run_script(browser, count) == "0"
             do(env, Hover(3))
-            assert browser.driver.execute_script("return buttons") == 0
+            assert run_script(browser, "return buttons") == 0
 
 
 def test_actions_work_in_the_frame_of_a_flight_task(open_page):

@@ -3,16 +3,11 @@
 from textwrap import dedent
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.own_pages import click, texts
 
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def pages(tmp_path, browser):
-    return Pages(tmp_path / "pages", browser)
 
 
 CART = """

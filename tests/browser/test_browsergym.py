@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from support.frameworks import BROWSERGYM, program_of
+from support.in_browser import run_script
 from support.projects import ROOT
 from support.scripted import actions, prompts
 from support.scripted import play as play_episode
@@ -37,7 +38,8 @@ def fields(seen, role="textbox"):
 
 def middle(browser, selector):
     """The middle of an element."""
-    return browser.driver.execute_script(
+    return run_script(
+        browser,
         "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
         "return [box.x + box.width / 2, box.y + box.height / 2]",
         selector,
@@ -63,6 +65,29 @@ def play(page):
         return player, player.reset()
 
     return start
+
+
+WRITTEN = {
+    '"one\ntwo"': "one\ntwo",
+    "'one\r\ntwo'": "one\ntwo",
+    '"""one\n"two" """': 'one\n"two" ',
+    "'''it's\n'''": "it's\n",
+    r"'one\ntwo'": "one\ntwo",
+    r"'\$5 \u00e9 \\n'": "$5 é \\n",
+    "'one\\\ntwo'": "one\ntwo",
+    "'(a, b) # c'": "(a, b) # c",
+    "'a',  # it's (a)\n": "a",
+}
+"""Texts as they stand in an action, and what they type."""
+
+NO_ACTIONS = [
+    "", "I click it", "fly('1')", "click()", "click('a51')", "click('1', button='right')",
+    "I (do) fly('1')", "# click('1')", "fill('1', 'a\n)", "a('" * 9000,
+    "click('1'); click('1')", "import os", "keyboard_press('F13')", "scroll(5, 0)",
+    "fill('1', 'text')", "mouse_click('a', 'b')", "keyboard_type(5)", "__init__()",
+    "click('1', modifiers=['Meta'])", "noop('long')", "click(open('x'))", "click(" * 300,
+    "scroll(0, 1e999)", "mouse_click(1e999, 0)", "noop(1e999)",
+]  # fmt: skip
 
 
 @pytest.mark.integration
@@ -123,12 +148,13 @@ class TestActions:
 
     def test_a_point_is_clicked_twice(self, play, browser):
         player, _ = play("click-test")
-        browser.driver.execute_script(
-            "document.ondblclick = (event) => { window.twice = [event.clientX, event.clientY] }"
+        run_script(
+            browser,
+            "document.ondblclick = (event) => { window.twice = [event.clientX, event.clientY] }",
         )
         seen, _ = player.step("mouse_dblclick(20, 150)")
         assert seen["last_action_error"] == ""
-        assert browser.driver.execute_script("return window.twice") == [20, 150]
+        assert run_script(browser, "return window.twice") == [20, 150]
 
     def test_a_key_is_released_where_its_click_is_impossible(self, play, browser):
         player, _ = play("click-test")
@@ -148,49 +174,31 @@ class TestActions:
         assert f"[{bid}] {boxes[0]}, visible, checked='true'" in after["axtree_txt"]
         assert (seen["screenshot"] != after["screenshot"]).any()
 
-    @pytest.mark.parametrize(
-        ("written", "typed"),
-        [
-            ('"one\ntwo"', "one\ntwo"),
-            ("'one\r\ntwo'", "one\ntwo"),
-            ('"""one\n"two" """', 'one\n"two" '),
-            ("'''it's\n'''", "it's\n"),
-            (r"'one\ntwo'", "one\ntwo"),
-            (r"'\$5 \u00e9 \\n'", "$5 é \\n"),
-            ("'one\\\ntwo'", "one\ntwo"),
-            ("'(a, b) # c'", "(a, b) # c"),
-            ("'a',  # it's (a)\n", "a"),
-        ],
-    )  # fmt: skip
-    def test_a_text_is_read_as_browsergym_reads_it(self, play, browser, written, typed):
+    def test_a_text_is_read_as_browsergym_reads_it(self, play, browser):
         """In prose, with comments, over several lines, and with line breaks in quotes."""
         player, seen = play("text-editor")
-        browser.driver.execute_script("area.innerHTML = '<textarea></textarea><input>'")
+        run_script(browser, "area.innerHTML = '<textarea></textarea><input>'")
         seen, _ = player.step("noop(1)")
-        for field, kept in zip(fields(seen), (typed, typed.replace("\n", "")), strict=True):
-            text = f"I'll (maybe) fill it.\n# fill('1', '')\nfill(\n  {field!r}, {written})  # now"
-            seen, transition = player.step(text)
-            assert (seen["last_action_error"], transition.done) == ("", False)
-            tag = "textarea" if kept == typed else "input"
-            value = browser.driver.execute_script(f"return document.querySelector('{tag}').value")
-            assert value == kept
+        area, line = fields(seen)
+        for written, typed in WRITTEN.items():
+            for field, tag, kept in (
+                (area, "textarea", typed),
+                (line, "input", typed.replace("\n", "")),
+            ):
+                text = (
+                    f"I'll (maybe) fill it.\n# fill('1', '')\nfill(\n  {field!r}, {written})  # now"
+                )
+                seen, transition = player.step(text)
+                assert (seen["last_action_error"], transition.done) == ("", False)
+                found = run_script(browser, f"return document.querySelector('{tag}').value")
+                assert found == kept
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "", "I click it", "fly('1')", "click()", "click('a51')", "click('1', button='right')",
-            "I (do) fly('1')", "# click('1')", "fill('1', 'a\n)", "a('" * 9000,
-            "click('1'); click('1')", "import os", "keyboard_press('F13')", "scroll(5, 0)",
-            "fill('1', 'text')", "mouse_click('a', 'b')", "keyboard_type(5)", "__init__()",
-            "click('1', modifiers=['Meta'])", "noop('long')", "click(open('x'))", "click(" * 300,
-            "scroll(0, 1e999)", "mouse_click(1e999, 0)", "noop(1e999)",
-        ],
-    )  # fmt: skip
-    def test_what_is_no_action_is_an_error_and_changes_nothing(self, play, text):
+    def test_what_is_no_action_is_an_error_and_changes_nothing(self, play):
         player, first = play("click-test")
-        seen, transition = player.step(text)
-        assert seen["last_action_error"]
-        assert (seen["pruned_html"], transition.done) == (first["pruned_html"], False)
+        for text in NO_ACTIONS:
+            seen, transition = player.step(text)
+            assert seen["last_action_error"], text
+            assert (seen["pruned_html"], transition.done) == (first["pruned_html"], False), text
 
 
 class Scripted:

@@ -25,7 +25,13 @@ class FakeBrowser:
         self.closed = True
 
 
-def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options):
+def certified(
+    text=lambda browser: "Submit",
+    left=lambda browser: 40,
+    others=("second", "third"),
+    elsewhere=None,
+    **options,
+):
     """Certify pages whose button follows from the browser; the slow pass has a browser for each."""
     started = []
 
@@ -40,10 +46,13 @@ def certified(text=lambda browser: "Submit", left=lambda browser: 40, **options)
         page.remarks = lambda: ["there is no file /x.png"]
         return page
 
-    others = {name: partial(start, name) for name in ("second", "third")}
-    verdicts = certify(CASES, open_page, partial(start, "first"), others, pause=0, **options)
+    verdicts = certify(
+        CASES, open_page, partial(start, "first"), {name: partial(start, name) for name in others},
+        pause=0, start_elsewhere=elsewhere and partial(start, elsewhere), **options,
+    )  # fmt: skip
     assert all(browser.closed for browser in started)
-    assert sorted(browser.name for browser in started) == ["first"] * 4 + ["second", "third"]
+    names = ["first", elsewhere or "first", *others, "first", "first"]
+    assert sorted(browser.name for browser in started) == sorted(names)
     return verdicts
 
 
@@ -57,23 +66,7 @@ def test_deterministic_pages_have_no_difference_and_remarks_once():
 
 
 def test_the_second_pass_may_have_a_browser_as_on_another_machine():
-    browsers = []
-
-    def start(name):
-        browsers.append(FakeBrowser(name))
-        return browsers[-1]
-
-    def open_page(browser, case):
-        page = FakePage(case.task, {"start": [Element(1, "button", browser.name)]})
-        page.remarks = list
-        return page
-
-    elsewhere = partial(start, "elsewhere")
-    verdicts = certify(
-        CASES, open_page, partial(start, "here"), {}, pause=0, start_elsewhere=elsewhere
-    )
-    assert sorted(browser.name for browser in browsers) == ["elsewhere", "here", "here", "here"]
-    for verdict in verdicts:
+    for verdict in certified(lambda browser: browser.name, others=(), elsewhere="elsewhere"):
         assert "+++ another browser and order" in verdict.difference
         assert "elsewhere" in verdict.difference
 

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.own_pages import Pages, click
+from support.own_pages import TASK, click
 
 from pytest_miniwob_agent import Drag
 from pytest_miniwob_agent.screen import render
@@ -52,10 +52,11 @@ SHOWN = {
         ["p Bar"],
     ),
     "absolute": (
-        '<div style="overflow: hidden; height: 30px"><p style="position: absolute; top: 99px">Out'
-        '</p></div><div style="overflow: hidden; height: 30px; position: relative">'
+        '<div style="overflow: hidden; height: 30px"><button style="position: absolute; top: 99px"'
+        """ onclick="this.textContent = 'Gone'">Go</button></div>"""
+        '<div style="overflow: hidden; height: 30px; position: relative">'
         '<p style="position: absolute; top: 99px">Cut</p></div>',
-        ["p Out"],
+        ["button Gone"],
     ),
     "transparent controls": (
         '<label><input type="checkbox" checked style="opacity: 0; position: absolute">One</label>'
@@ -72,11 +73,6 @@ SHOWN = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def pages(browser, tmp_path_factory):
-    return Pages(tmp_path_factory.mktemp("components"), browser)
-
-
 def lines(observation):
     return [
         " ".join(str(part) for part in (one.tag, one.text, one.value) if part not in ("", None))
@@ -87,12 +83,13 @@ def lines(observation):
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_a_person_sees_is_on_the_screen(name, pages):
     body, expected = SHOWN[name]
-    pages.show(body + "<script>const task = { goal: 'g', reward: () => 0 };</script>")
-    env = pages.open("page")
+    env = pages.make(body + TASK)
     for full in (True, False):
         seen = env.reset(screen="full" if full else "compact")
         if "Go" in render(seen.elements):
-            seen = click(env, seen, "Go").observation
+            after = click(env, seen, "Go")
+            assert after.error is None
+            seen = after.observation
         shown = [re.sub("^p a+$", "p aaa", line) for line in lines(seen) if line != "dialog"]
         assert shown == [line for line in expected if full or not line.startswith("change")]
 
@@ -119,9 +116,8 @@ DRAGGED = {
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("how", DRAGGED)
 def test_time_passes_while_something_is_dragged(how, full, pages):
-    pages.write(
-        page_html=f"""<!DOCTYPE html>
-        <style>p {{ position: absolute; left: 20px; width: 80px }}</style>
+    env = pages.make(
+        f"""<style>p {{ position: absolute; left: 20px; width: 80px }}</style>
         <p id="a">From</p><p id="b" style="left: 290px; top: 200px">To</p><script>
           let done_ = 0;
           const put = (x) => {{ a.style.left = x - 40 + "px"; }};
@@ -130,7 +126,6 @@ def test_time_passes_while_something_is_dragged(how, full, pages):
           {DRAGGED[how]}
         </script>"""
     )
-    env = pages.open("page")
     here, there = [
         one.id
         for one in env.reset(screen="full" if full else "compact").elements

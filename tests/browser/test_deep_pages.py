@@ -1,7 +1,7 @@
 """Pages whose elements are nested far deeper than calls of functions can be."""
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.own_pages import click, texts
 
 from pytest_miniwob_agent import Copy, Enter, Hover, Paste, Select, Wait
 from pytest_miniwob_agent.agents.rci import find
@@ -31,14 +31,10 @@ SVG = """<svg><g id=root></g></svg><template id=inner><svg>
 
 
 @pytest.fixture
-def show(browser, tmp_path):
-    pages = Pages(tmp_path, browser)
-
+def show(pages):
     def play(root, levels, screen="compact", tag="div", look="", shadow="false"):
         page = PAGE.format(root=root, levels=levels, tag=tag, look=look, shadow=shadow)
-        pages.write(page_html=f"<!DOCTYPE html><body>{page}")
-        env = pages.open("page")
-        return env, env.reset(screen=screen)
+        return pages.show(page, screen=screen)
 
     return play
 

@@ -3,26 +3,24 @@
 import json
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.own_pages import TASK, click, texts
+from support.scripted import actions, play
 
 from pytest_miniwob_agent import (
     Accept,
     BrowserLost,
-    Case,
     Click,
     Dialog,
     Dismiss,
     Drag,
     Element,
-    Limits,
     Press,
-    run_episode,
 )
 from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
-from pytest_miniwob_agent.core.events import Acted, Completion
-from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
+from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.testing import FakePage
 
 pytestmark = pytest.mark.integration
 
@@ -38,11 +36,6 @@ BODY = """
       const say = (what) => { said.textContent = String(what); };
       const task = { goal: "Answer.", reward: () => Number(said.textContent === "true") };
     </script>"""
-
-
-@pytest.fixture
-def pages(tmp_path, browser):
-    return Pages(tmp_path / "pages", browser)
 
 
 def fake():
@@ -132,7 +125,7 @@ def test_a_drag_ends_where_it_opens_a_dialog(pages, event):
         const once = {{ once: true }};
         const ask = () => alert("Stop");
         addEventListener("mousedown", () => addEventListener("{event}", ask, once), once);
-        const task = {{ goal: "Drag.", reward: () => 0 }};</script>"""
+        </script>{TASK}"""
     )
     this, there, use = (element.id for element in seen.elements)
     assert env.step(Drag(this, there)).observation.dialog.message == "Stop"
@@ -176,20 +169,13 @@ def test_a_dialog_before_the_trial_has_begun_gets_the_default_answer(pages):
     assert 'nobody was there to answer: confirm("Sure?")' in env.remarks()
 
 
-def play(env, agent, replies, **limits):
-    case = Case("page", "own", 1)
-    llm = ScriptedLLM(replies)
-    episode = run_episode(case, agent, env, llm, Limits(**limits), model="m", raising=True)
-    return episode, llm
-
-
 def calls(name, **arguments):
     return Completion("", tool_calls=(ToolCall("c", name, json.dumps(arguments)),))
 
 
 def test_the_tools_are_answers_only_while_a_dialog_is_open(env):
     replies = [calls("click", element=1), calls("click", element=2), calls("accept")]
-    episode, llm = play(env, ToolsAgent(), replies)
+    episode, llm = play(ToolsAgent(), env, replies, raising=True)
     assert episode.solved
     offered = [
         [tool["function"]["name"] for tool in request.body["tools"]] for request in llm.requests
@@ -201,10 +187,6 @@ def test_the_tools_are_answers_only_while_a_dialog_is_open(env):
 
 
 def test_an_agent_that_cannot_answer_dialogs_never_sees_one(env):
-    episode, llm = play(
-        env, ReflectiveAgent(), lambda prompt, purpose: "click id=1", steps=1, trials=1
-    )
-    assert [str(event.action) for event in episode.events if isinstance(event, Acted)] == [
-        "click id=1", "dismiss",
-    ]  # fmt: skip
+    episode, llm = play(ReflectiveAgent(), env, lambda *call: "click id=1", steps=1, trials=1)
+    assert actions(episode) == ["click id=1", "dismiss"]
     assert not any("Delete all?" in prompt for _, prompt in llm.prompts)

@@ -5,13 +5,12 @@ import os
 from contextlib import closing
 
 import pytest
-from support.own_pages import Pages
+from support.own_pages import Pages, click
 
 from pytest_miniwob_agent.browser import local, process
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_scripts
 from pytest_miniwob_agent.browser.server import FAMILIES, FONTS, font_file
-from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.errors import BrowserError
 
 TEXT = """
@@ -52,11 +51,6 @@ MACHINE = """<?xml version="1.0"?>
 
 
 @pytest.fixture
-def pages(tmp_path, browser):
-    return Pages(tmp_path / "pages", browser)
-
-
-@pytest.fixture
 def machine(tmp_path):
     """The environment of a machine that has fonts, and draws everything with another one."""
     packages = dict.fromkeys(font_file(name).parent for name in FONTS if not name.startswith("min"))
@@ -66,54 +60,47 @@ def machine(tmp_path):
     return {"FONTCONFIG_FILE": str(path), "FONTCONFIG_PATH": str(tmp_path), "LANG": "ja_JP.UTF-8"}
 
 
-def seen(pages, browser):
-    """The page in a browser, which is closed: as text and as a picture, and what has drawn it."""
-    with closing(browser):
-        env = Pages(pages.folder, browser).open("text")
-        screen, png = env.reset(screen="full"), env.look(whole=True).png
-        return screen, png, env.fonts(), browser.has_fonts
+def seen(pages):
+    """The page as text and as a picture, and what has drawn it."""
+    env = pages.open("page")
+    return env.reset(screen="full"), env.look(whole=True).png, env.fonts()
+
+
+def elsewhere(pages, see, **options):
+    """What is seen of pages in a browser of its own, and whether that has the fonts."""
+    with closing(process.Browser(**options)) as browser:
+        return see(Pages(pages.folder, browser)), browser.has_fonts
 
 
 @pytest.mark.integration
 def test_fonts_of_the_machine_make_no_difference(pages, machine, tmp_path):
-    pages.write(text_html=f"<!DOCTYPE html><meta charset=utf-8>{TEXT}{OWN_CHOICE}{TASK}")
+    pages.make(TEXT + OWN_CHOICE + TASK)
+    plain = seen(pages)
     empty = {"FONTCONFIG_FILE": os.devnull, "FONTCONFIG_SYSROOT": str(tmp_path), "FC_LANG": "ar"}
-    with_its_own, without, plain = (
-        seen(pages, process.Browser(launcher=LocalLauncher(env=env)))
-        for env in (machine, empty, {})
-    )
-    assert with_its_own == without == plain
-    assert plain[3]
+    for env in (machine, empty):
+        assert elsewhere(pages, seen, launcher=LocalLauncher(env=env)) == (plain, True)
     assert {"Roboto", "Noto Sans Arabic", "Noto Emoji", "miniwob-agent boxes"} <= set(plain[2])
     assert not [name for name in plain[2] if "of this machine" in name or "DejaVu" in name]
 
 
 @pytest.mark.integration
 def test_text_is_the_same_where_the_fonts_are_sent_with_the_page(pages, machine, monkeypatch):
-    """As on a Grid and on macOS, whose fonts can't be taken away."""
-    pages.write(text_html=f"<!DOCTYPE html><meta charset=utf-8>{TEXT}{TASK}")
-    plain = seen(pages, process.Browser())
-    monkeypatch.setattr(local, "write_settings", lambda folder: machine["FONTCONFIG_FILE"])
-    sent = seen(pages, process.Browser())
-    assert sent[:2] == plain[:2]
-    assert not sent[3]
-    assert not [name for name in sent[2] if "of this machine" in name]
-
-
-@pytest.mark.integration
-def test_letters_that_come_later_have_their_fonts_too(pages, machine, monkeypatch):
+    """As on a Grid and on macOS, whose fonts can't be taken away; also letters that come later."""
     more = f"<button onclick='more.innerHTML = `{TEXT}`'>More</button><div id=more></div>"
-    pages.write(text_html=f"<!DOCTYPE html><meta charset=utf-8>{more}{TASK}")
+    pages.make(TEXT + TASK, later_html=f"<!DOCTYPE html>{more}{TASK}")
 
-    def after_click():
-        with closing(process.Browser()) as browser:
-            env = Pages(pages.folder, browser).open("text")
-            [id_] = [one.id for one in env.reset(screen="full").elements if one.text == "More"]
-            return env.step(Click(id_)), env.look(whole=True).png
+    def see(pages):
+        env = pages.open("later")
+        after = click(env, env.reset(screen="full"), "More")
+        picture = env.look(whole=True).png
+        return *seen(pages), after, picture
 
-    plain = after_click()
+    plain = see(pages)
     monkeypatch.setattr(local, "write_settings", lambda folder: machine["FONTCONFIG_FILE"])
-    assert after_click() == plain
+    sent, has_fonts = elsewhere(pages, see)
+    assert not has_fonts
+    assert not [name for name in sent[2] if "of this machine" in name]
+    assert (sent[:2], sent[3:]) == (plain[:2], plain[3:])
 
 
 @pytest.mark.integration
@@ -131,22 +118,22 @@ def test_boxes_of_one_width_stand_for_what_no_font_has(pages):
 
 @pytest.mark.integration
 def test_a_remark_says_that_letters_are_boxes_and_what_draws_them(pages, tmp_path, monkeypatch):
-    pages.write(text_html=f"<meta charset=utf-8><p id=one>Ω ●</p>{TASK}")
-    env = pages.open("text")
-    env.reset()
+    env, _ = pages.show(f"<p>Ω ●</p>{TASK}")
     assert list(env.remarks()) == []
-    pages.write(text_html=f"<meta charset=utf-8><p id=one>日本</p>{TASK}")
-    env.reset()
+    env, _ = pages.show(f"<p>日本</p>{TASK}")
     [remark] = env.remarks()
     assert "pip install 'pytest-miniwob-agent[fonts]'" in remark
     tmp_path.joinpath("manimgx_fonts_cjk").mkdir()
     tmp_path.joinpath("manimgx_fonts_cjk", "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     page_scripts.cache_clear()
-    with closing(process.Browser()) as browser:
-        env = Pages(pages.folder, browser).open("text")
+
+    def remarks(pages):
+        env = pages.open("page")
         env.reset()
-        assert list(env.remarks()) == []
+        return list(env.remarks())
+
+    assert elsewhere(pages, remarks)[0] == []
     page_scripts.cache_clear()
 
 

@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from support.own_pages import TASK
 
-from pytest_miniwob_agent import Click, ClickAt, DragFrom, Enter, Follow, HoverAt, Press, Wait
+from pytest_miniwob_agent import Click, ClickAt, DragFrom, Enter, Follow, HoverAt, Wait
 
 pytestmark = pytest.mark.integration
 
@@ -23,26 +24,17 @@ PAGE = """
   <p id=low style="margin-top: 90px">low</p></div>
 <svg width=60 height=30><polygon id=three points="0,0 30,0 30,20"/><line id=flat x1=5 x2=50 y1=25
   y2=25 stroke=black /></svg>
-<div id=cards><span style="display: none">7</span></div>
+<div id=cards style="height: 20px; width: 9px; background: green">
+  <span style="display: none">7</span></div>
+<script>free.focus()</script>
 """
 
 
 @pytest.fixture
-def shown(page, browser):
+def shown(pages):
     """The details of each element of `PAGE` by its DOM id, or by its text."""
-    env = page("click-test-2", 1)
-    env.reset(screen="full")
-    browser.driver.execute_script(
-        "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`;"
-        "document.getElementById('cards').style = 'height: 20px; width: 9px; background: green';"
-        "document.getElementById('free').focus();",
-        PAGE,
-    )
-    elements = env.step(Press("HOME")).observation.elements
-    return {
-        element.dom_id or element.text: {**dict(element.details), "id": element.id}
-        for element in elements
-    }
+    _, seen = pages.show(PAGE + TASK, screen="full")
+    return {one.dom_id or one.text: {**dict(one.details), "id": one.id} for one in seen.elements}
 
 
 def test_states_names_limits_and_options_are_shown(shown):
@@ -95,13 +87,9 @@ def test_what_is_covered_or_out_of_sight_is_marked_and_text_has_an_id(shown):
         ),
     ],
 )
-def test_text_in_a_drawing_is_shown(page, browser, drawn, shown):
-    env = page("click-test-2", 1)
-    env.reset(screen="full")
-    script = "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`"
-    browser.driver.execute_script(script, drawn)
-    elements = env.step(Press("HOME")).observation.elements
-    assert [(element.tag, element.text) for element in elements] == shown
+def test_text_in_a_drawing_is_shown(pages, drawn, shown):
+    env, seen = pages.show(drawn + TASK, screen="full")
+    assert [(one.tag, one.text) for one in seen.elements] == shown
     assert env.html().count("GO") == len(shown)
 
 

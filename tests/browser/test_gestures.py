@@ -1,12 +1,22 @@
 """Mouse and keyboard do to a page what the driver's do, through CDP."""
 
 import re
+from contextlib import closing
 
 import pytest
 from selenium.webdriver import ActionChains, Keys
 
 from pytest_miniwob_agent.browser.input import Gesture
+from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core import actions
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A browser of its own, as its driver is used."""
+    with closing(Browser()) as browser:
+        yield browser
+
 
 LISTEN = """(() => {
   window.heard = [];

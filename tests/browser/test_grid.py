@@ -5,7 +5,8 @@ import threading
 
 import pytest
 from support.driving import Driving
-from support.projects import APP, Project
+from support.in_browser import answers
+from support.projects import APP
 from support.selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode
@@ -63,15 +64,7 @@ def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypat
     browser = on_grid()
     env = MiniwobPage(browser, CASE)
     assert env.reset().elements
-    asked = browser.driver.execute_async_script(
-        """
-        const urls = ["http://example.org/", "https://example.org/", arguments[0]];
-        Promise.allSettled(urls.map((url) => fetch(url, { mode: "no-cors" })))
-          .then((results) => arguments[1](results.map(({ status }) => status)));
-        """,
-        raw_server.url,
-    )
-    assert asked == ["rejected"] * 3
+    assert answers(browser, "http://example.org/", "https://example.org/", raw_server.url) == 0
     assert raw_server.requests == 0
     lost = MiniwobPage(on_grid(serve=HostPort("no-such-host.invalid", 0)), CASE)
     with pytest.raises(BrowserLost, match=r"net::ERR_NAME_NOT_RESOLVED.* --miniwob-serve$"):
@@ -99,12 +92,10 @@ def test_a_page_on_a_grid_is_handed_over_to_a_program(on_grid):
         assert run_episode(case, Driving(work), env, model, Limits(), model="m").solved
 
 
-def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
-    grid, pytester, chat_server, monkeypatch
-):
+def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(grid, project, monkeypatch):
     monkeypatch.setenv("MINIWOB_REMOTE_USER", USER)
     monkeypatch.setenv("MINIWOB_REMOTE_PASSWORD", PASSWORD)
-    pytester.makepyfile(RUN)
+    project.write(RUN, "")
     plans = []
 
     def reply(prompt):
@@ -118,14 +109,10 @@ def test_an_item_is_begun_again_in_a_new_session_where_its_own_is_gone(
             grid.end(session["sessionId"])
         return "click id=1"
 
-    chat_server.reply = reply
-    result = pytester.runpytest(
-        "-p", "no:randomly", "--miniwob-record=new_episodes", "--miniwob-model=m",
-        f"--miniwob-base-url={chat_server.url}", f"--miniwob-remote={grid.url}",
-    )  # fmt: skip
-    result.assert_outcomes(passed=2)
+    project.server.reply = reply
+    project.record(f"--miniwob-remote={grid.url}").assert_outcomes(passed=2)
     assert len(plans) == 2  # the first was replayed when its item began again
-    assert len(chat_server.requests) == 6
+    assert len(project.server.requests) == 6
     assert grid.sessions() == []
 
 
@@ -168,8 +155,8 @@ def test_something_else_than_a_grid_and_one_without_websockets_are_errors(on_gri
         gateway.connect(on_grid().driver)
 
 
-def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, pytester, chat_server):
-    pytester.makepyfile(
+def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, project):
+    project.write(
         """
         import pytest
 
@@ -184,15 +171,15 @@ def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, pytes
 
         def test_fails(settings, miniwob_browser):
             assert settings is miniwob_browser
-        """
+        """,
+        "",
     )
-    chat_server.reply = lambda prompt: "done"  # which is not an action
+    project.server.reply = lambda prompt: "done"  # which is not an action
     key = "key-lazy-lion"
     results = [
-        pytester.runpytest(
-            "--miniwob-record=new_episodes", "--miniwob-model=m", "-rA", "--showlocals",
-            f"--miniwob-base-url={chat_server.url}", "--log-level=DEBUG",
-            "--miniwob-results=results.jsonl", "--miniwob-report=report",
+        project.record(
+            "-rA", "--showlocals", "--log-level=DEBUG", "--miniwob-results=results.jsonl",
+            "--miniwob-report=report",
             f"--miniwob-remote={address}", "--junitxml=junit.xml",
             "--miniwob-capabilities", json.dumps({"vendor:options": {"accessKey": key}}),
         )
@@ -202,7 +189,7 @@ def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, pytes
     results[1].assert_outcomes(failed=1, errors=1)
     everything = "".join(
         path.read_bytes().decode("utf-8", "replace")
-        for path in pytester.path.rglob("*")
+        for path in project.path.rglob("*")
         if path.is_file() and path.suffix not in (".py", ".pyc")
     ) + "".join(str(result.stdout) + str(result.stderr) for result in results)
     assert "can't be reached" in everything
@@ -290,9 +277,8 @@ BUY = """
 """
 
 
-def test_an_app_is_recorded_and_replayed_on_a_grid(grid, pytester, chat_server):
+def test_an_app_is_recorded_and_replayed_on_a_grid(grid, project):
     """With a window that it opens, and a large answer; a browser here replays it, too."""
-    project = Project(pytester, chat_server)
     project.write(BUY, APP + SHOP)
 
     def reply(prompt):
@@ -300,10 +286,10 @@ def test_an_app_is_recorded_and_replayed_on_a_grid(grid, pytester, chat_server):
             return 'PLAN:\nanswer "bob"'
         return "PLAN:\nclick id=3" if "Basket of nobody" in prompt else "PLAN:\nclick id=1"
 
-    chat_server.reply = reply
+    project.server.reply = reply
     remote = f"--miniwob-remote={grid.with_user}"
     project.record(remote).assert_outcomes(passed=1)
     for where in ([remote], []):
         project.replay(*where, passed=1)
-    assert pytester.path.joinpath("starts").read_text() == "started\n"
+    assert project.path.joinpath("starts").read_text() == "started\n"
     assert grid.sessions() == []

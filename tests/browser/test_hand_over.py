@@ -6,6 +6,9 @@ from contextlib import ExitStack, suppress
 
 import pytest
 from support.driving import Driving, Program, Refused
+from support.in_browser import windows
+from support.own_pages import TASK
+from support.scripted import actions, play
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -25,44 +28,23 @@ from pytest_miniwob_agent import (
     run_episode,
 )
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
-from pytest_miniwob_agent.browser.own_page import open_page
-from pytest_miniwob_agent.tasks.catalogue import Catalogue
 from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def drive(browser):
-    """Let a function drive the page of a task; returns the episode."""
+def drive(page):
+    """Let a function, or an agent, drive the page of a task, or another one; the episode."""
 
-    def play(work, task="click-test-2", page=None, observers=(), **limits):
-        case = Case(task, "1-screen-1-step", 1000)
-        env = page or MiniwobPage(browser, case)
+    def drive(work, task="click-test-2", page=None, make=page, **more):
         agent = work if hasattr(work, "solve") else Driving(work)
-        llm = ScriptedLLM(lambda prompt, purpose: "reply")
-        return run_episode(
-            case, agent, env, llm, Limits(**limits), model="m", observers=observers, raising=True
+        episode, _ = play(
+            agent, page or make(task, 1000), lambda *call: "reply", raising=True, **more
         )
+        return episode
 
-    return play
-
-
-@pytest.fixture
-def own_page(tmp_path, browser):
-    """Open a page of one's own, of several documents."""
-
-    def make(**files):
-        for name, body in files.items():
-            (tmp_path / f"{name}.html").write_text(f"<!DOCTYPE html><body>{body}</body>")
-        page = Catalogue([tmp_path]).pages["page"]
-        return open_page(browser, Case("page", page.category, 1), page)
-
-    return make
-
-
-def actions(episode):
-    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
+    return drive
 
 
 RIGHT = "#area button:not(#x)"
@@ -112,11 +94,8 @@ def test_a_script_that_tells_the_page_of_what_was_typed_is_no_further_action(dri
     assert actions(drive(work, "enter-text")) == ["click <input #tt>", 'enter "Lo" to <input #tt>']
 
 
-def test_a_drag_and_a_double_click_are_one_action_each(drive, own_page):
-    page = own_page(
-        page="""<p id="a">from</p><p id="b">to</p><script>
-            const task = { goal: "Drag.", reward: () => 0 };</script>"""
-    )
+def test_a_drag_and_a_double_click_are_one_action_each(drive, pages):
+    page = pages.make(f'<p id="a">from</p><p id="b">to</p>{TASK}')
 
     def work(program, page, llm):
         program.mouse(program.point("#a"), "mouseMoved", "mousePressed")
@@ -135,9 +114,9 @@ def test_a_drag_and_a_double_click_are_one_action_each(drive, own_page):
     ]
 
 
-def test_what_the_browser_drags_itself_is_a_drag(drive, own_page):
-    page = own_page(
-        page="""<p id="a" draggable="true">from</p>
+def test_what_the_browser_drags_itself_is_a_drag(drive, pages):
+    page = pages.make(
+        """<p id="a" draggable="true">from</p>
             <p id="b" ondragover="event.preventDefault()" ondrop="this.textContent = 'there'">to</p>
             <script>const task = {
               goal: "Drag.", reward: () => Number(b.textContent === "there") };</script>"""
@@ -349,14 +328,14 @@ def test_an_honest_program_may_get_the_page_several_times(blocks, browser, drive
 
     episode = drive(Agent(), trials=2)
     assert episode.endings == (Ending.FAILED, Ending.FAILED)
-    assert actions(episode).count('click <div> "Click button ONE."') == 2 * (blocks - 1)
+    for trial in (1, 2):
+        assert len(actions(episode, trial)) == blocks + 1
 
 
-def test_a_page_that_another_has_led_to_may_be_handed_over_again(drive, own_page):
-    page = own_page(
-        page="""<a href="second">Go on</a><script>
-            const task = { goal: "Go on, then confirm.", reward: () => 0 };</script>""",
-        second="""<button onclick="yes++">Yes</button><script>
+def test_a_page_that_another_has_led_to_may_be_handed_over_again(drive, pages):
+    page = pages.make(
+        f"<a href=second>Go on</a>{TASK}",
+        second_html="""<button onclick="yes++">Yes</button><script>
             let yes = 0; const task = { reward: () => yes > 1 ? 1 : 0 };</script>""",
     )
 
@@ -369,7 +348,9 @@ def test_a_page_that_another_has_led_to_may_be_handed_over_again(drive, own_page
                 with env.hand_over() as page, Program(page.cdp_url) as program:
                     program.click(what)
 
-    assert drive(Agent(), page=page).solved
+    episode = drive(Agent(), page=page)
+    assert actions(episode) == ['click <a> "Go on"', *['click <button> "Yes"'] * 2]
+    assert episode.solved
 
 
 WRONG = """[...document.querySelectorAll('button')].find((one) =>
@@ -429,7 +410,13 @@ def test_a_program_that_judges_itself_or_leaves_ends_the_item_with_an_error(scri
 
     with pytest.raises(ProgramError, match=reason):
         drive(work)
-    assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
+
+
+def test_an_item_after_one_that_has_ended_with_an_error_is_driven(drive):
+    for name in ("evaluated", "without the witness", "with other built-ins"):
+        with pytest.raises(ProgramError):
+            drive(lambda program, page, llm, name=name: program.run(REWARDS[name]))
+        assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
 
 
 def test_a_verdict_stays_as_the_page_gives_it_whatever_is_replaced(drive):
@@ -474,21 +461,19 @@ def test_what_a_program_has_left_cheats_neither_between_blocks_nor_in_the_next(l
         drive(Agent())
 
 
-def test_dialogs_that_a_program_does_not_hear_of_get_the_default_answer(drive, own_page):
+def test_dialogs_that_a_program_does_not_hear_of_get_the_default_answer(drive, pages):
     def work(program, page, llm):
         assert program.run("[alert('a'), confirm('b'), prompt('c')]") == [None, False, None]
         program.click("div, p")
 
     drive(work)
-    page = own_page(page="<p>x</p><script>const task = { goal: 'g', reward: () => 0 };</script>")
+    page = pages.make(f"<p>x</p>{TASK}")
     assert 'page: nobody was there to answer: confirm("b")' in drive(work, page=page).explain()
 
 
-def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, own_page):
-    page = own_page(
-        page="""<button onclick="setTimeout(() => confirm('Sure?'), 3000)">Go</button>
-            <script>const task = { goal: "g", reward: () => 0 };</script>"""
-    )
+def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, pages):
+    button = """<button onclick="setTimeout(() => confirm('Sure?'), 3000)">Go</button>"""
+    page = pages.make(button + TASK)
 
     def work(program, page, llm):
         program.call("Page.enable")
@@ -497,15 +482,15 @@ def test_a_dialog_that_a_program_leaves_open_is_dismissed(drive, own_page):
     assert actions(drive(work, page=page)) == ['click <button> "Go"', 'dismiss "Sure?"']
 
 
-def test_a_frame_that_is_added_while_a_program_drives_has_its_dialogs_dismissed(drive, own_page):
-    page = own_page(
-        page="""<button>Go</button><script>
+def test_a_frame_that_is_added_while_a_program_drives_has_its_dialogs_dismissed(drive, pages):
+    page = pages.make(
+        """<button>Go</button><script>
             let said = null;
             const frame = document.createElement("iframe");
             frame.src = "inner.html";
             document.querySelector("button").onclick = () => document.body.append(frame);
             const task = { goal: "g", reward: () => said === false ? 1 : 0 };</script>""",
-        inner="""<script>parent.eval(`said = ${confirm("Sure?")}`);</script>""",
+        inner_html="""<script>parent.eval(`said = ${confirm("Sure?")}`);</script>""",
     )
 
     def work(program, page, llm):
@@ -515,9 +500,9 @@ def test_a_frame_that_is_added_while_a_program_drives_has_its_dialogs_dismissed(
     assert drive(work, page=page).solved
 
 
-def test_a_page_with_frames_of_other_origins_may_be_handed_over(drive, own_page):
-    page = own_page(
-        page="""<iframe sandbox srcdoc="x"></iframe>
+def test_a_page_with_frames_of_other_origins_may_be_handed_over(drive, pages):
+    page = pages.make(
+        """<iframe sandbox srcdoc="x"></iframe>
             <button onclick="clicked = 1">Go</button><script>
             let clicked = 0; const task = { goal: "g", reward: () => clicked };</script>"""
     )
@@ -535,24 +520,24 @@ JUDGING = CORE.format(
 
 @pytest.mark.parametrize("first", ["<a href='second'>Go on</a>", ""])
 @pytest.mark.parametrize("what", ["button", "p", None])
-def test_each_page_of_your_own_has_scripts_that_may_judge(first, what, drive, own_page):
-    files = {"page": CORE.format(first), "second": JUDGING} if first else {"page": JUDGING}
+def test_each_page_of_your_own_has_scripts_that_may_judge(first, what, drive, pages):
+    page = pages.make(CORE.format(first) if first else JUDGING, second_html=JUDGING)
 
-    def work(program, page, llm):
+    def work(program, handed, llm):
         if first:
             program.click("a")
-            assert not page.done
+            assert not handed.done
         if what:
             program.click(what)
-            assert page.done
+            assert handed.done
         else:
             program.run(REWARDS["in a script element"])
 
     if what:
-        assert drive(work, page=own_page(**files)).solved
+        assert drive(work, page=page).solved
     else:
         with pytest.raises(ProgramError, match="gave itself a reward"):
-            drive(work, page=own_page(**files))
+            drive(work, page=page)
 
 
 def test_a_program_reaches_nothing_that_the_witness_goes_by(drive):
@@ -626,8 +611,8 @@ def test_commands_that_no_page_needs_are_refused_by_name(drive):
     drive(work)
 
 
-def test_downloads_are_denied_whatever_a_program_sets(drive, own_page, tmp_path):
-    page = own_page(page="""<script>const task = { goal: "g", reward: () => 0 };</script>""")
+def test_downloads_are_denied_whatever_a_program_sets(drive, pages, tmp_path):
+    page = pages.make(TASK)
 
     def work(program, page, llm):
         folder = str(tmp_path / "got")
@@ -643,9 +628,9 @@ def test_downloads_are_denied_whatever_a_program_sets(drive, own_page, tmp_path)
     assert not (tmp_path / "got").exists()
 
 
-def test_a_program_goes_back_to_what_the_page_has_pushed_and_no_further(drive, own_page):
-    page = own_page(
-        page="""<button onclick="history.pushState({}, '', '?two')">Push</button><script>
+def test_a_program_goes_back_to_what_the_page_has_pushed_and_no_further(drive, pages):
+    page = pages.make(
+        """<button onclick="history.pushState({}, '', '?two')">Push</button><script>
             const task = { goal: "Go back.", reward: () => Number("came" in window) };
             addEventListener("popstate", () => setTimeout(() => { came = 1; }, 500));</script>"""
     )
@@ -717,14 +702,11 @@ def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
 
     drive(Next())
     assert seen == [640, 480, 1, False, None]
-    assert len(browser.driver.window_handles) == 1
+    assert windows(browser) == 1
 
 
-def test_frames_without_scripts_are_read_after_a_program_has_left(drive, own_page):
-    page = own_page(
-        page="""<iframe srcdoc="<button>In</button>"></iframe><script>
-            const task = { goal: "g", reward: () => 0 };</script>"""
-    )
+def test_frames_without_scripts_are_read_after_a_program_has_left(drive, pages):
+    page = pages.make(f'<iframe srcdoc="<button>In</button>"></iframe>{TASK}')
     seen = []
 
     def work(program, page, llm):
@@ -858,29 +840,8 @@ def test_a_program_that_never_reads_costs_its_item_alone(drive, stays):
         assert len(actions(drive(lambda program, page, llm: program.click("#query")))) == 1
 
 
-def test_own_pages_of_several_documents_may_be_walked_through(drive, own_page):
-    page = own_page(
-        page="""<a href="second">Go on</a><script>
-            const task = { goal: "Go on, then confirm.", reward: () => 0 };</script>""",
-        second="""<button onclick="yes = true">Yes</button><script>
-            let yes = false; const task = { reward: () => yes ? 1 : 0 };</script>""",
-    )
-
-    def work(program, page, llm):
-        program.click("a")
-        assert not page.done
-        program.click("button")
-        assert page.done
-
-    episode = drive(work, page=page)
-    assert actions(episode) == ['click <a> "Go on"', 'click <button> "Yes"']
-    assert episode.solved
-
-
-def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, own_page):
-    page = own_page(
-        page="<button>No</button><script>const task = { goal: 'g', reward: () => 0 };</script>"
-    )
+def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, pages):
+    page = pages.make(f"<button>No</button>{TASK}")
 
     def work(program, page, llm):
         program.run("task.reward = () => 1")

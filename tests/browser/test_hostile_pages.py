@@ -3,13 +3,11 @@
 import functools
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.own_pages import SCREENS, Pages, click, on_screens, texts
 
 from pytest_miniwob_agent.core.actions import Choose, Enter, Wait
 
 pytestmark = pytest.mark.integration
-
-SCREENS = ("compact", "full", "tree")
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8">
     <script>
@@ -163,15 +161,6 @@ def expected(show):
     return functools.cache(lambda screen: list(show(screen)))
 
 
-def on_screens(names):
-    """Each name with each screen; but for one of them, in turn, it is a sweep."""
-    return [
-        pytest.param(name, screen, marks=[pytest.mark.sweep] * (turn % len(SCREENS) != place))
-        for turn, name in enumerate(names)
-        for place, screen in enumerate(SCREENS)
-    ]
-
-
 @pytest.mark.parametrize(("name", "screen"), on_screens(SABOTAGE))
 def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, name, screen):
     script = "(function () {" + BREAK + SABOTAGE[name] + "})();"
@@ -184,8 +173,7 @@ def test_names_of_elements_change_nothing_of_what_is_read(show, screen):
     assert list(show(screen, more=named())) == expected
 
 
-def test_names_of_elements_change_nothing_of_what_is_sent(browser, tmp_path):
-    pages = Pages(tmp_path, browser)
+def test_names_of_elements_change_nothing_of_what_is_sent(pages):
     pages.write(second_html="<!DOCTYPE html><body><p>Second</p></body>")
     form = named().replace("<form>", '<form action="/sent" method="post" target="_blank">')
     env, seen = pages.show(

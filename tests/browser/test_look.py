@@ -4,14 +4,16 @@ from contextlib import closing
 
 import pytest
 from support.drawn_pictures import opened
+from support.in_browser import run_script
+from support.own_pages import TASK
+from support.scripted import play
 
-from pytest_miniwob_agent import Case, Click, DragFrom, Limits, UsageError
+from pytest_miniwob_agent import Click, DragFrom, UsageError
 from pytest_miniwob_agent.browser import process
 from pytest_miniwob_agent.browser.miniwob_page import MAX_SIDE
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.pictures import GROUND, MARK
-from pytest_miniwob_agent.testing import FakePage, ScriptedLLM, VisibleFakePage
+from pytest_miniwob_agent.testing import FakePage, VisibleFakePage
 
 PAGE = """
 <button id=one style="width: 60px">One</button> between <b id=two>two</b>
@@ -25,14 +27,9 @@ PAGE = """
 
 
 @pytest.mark.integration
-def test_elements_that_show_are_marked_and_no_others(page, browser):
-    env = page("click-test-2", 1)
-    env.reset(screen="full")
-    browser.driver.execute_script(
-        "document.body.innerHTML = `<div id=query>q</div>${arguments[0]}`", PAGE
-    )
-    elements = env.step(DragFrom(((150, 200), (151, 200)))).observation.elements
-    ids = {element.dom_id or element.text: element.id for element in elements}
+def test_elements_that_show_are_marked_and_no_others(pages):
+    env, seen = pages.show(PAGE + TASK, screen="full")
+    ids = {element.dom_id or element.text: element.id for element in seen.elements}
     assert {"one", "between", "two", "edge", "under", "over", "low", "flat"} <= ids.keys()
     shot = env.look(marks=[*ids.values(), 999])
     names = {name for name, id_ in ids.items() if id_ in shot.marked}
@@ -57,13 +54,13 @@ def test_a_picture_is_enlarged_and_ruled_and_the_page_stays_as_it_is(page, brows
     env = page("use-slider", 1)
     seen = env.reset(screen="full")
     ids = [element.id for element in seen.elements if element.id is not None]
-    before = browser.driver.execute_script("return document.documentElement.outerHTML")
+    before = run_script(browser, "return document.documentElement.outerHTML")
     plain, large = env.look(), env.look(marks=ids, zoom=3, rulers=True)
     assert (plain.size, plain.zoom, plain.marked) == ((160, 210), 1, ())
     assert (large.size, large.zoom, set(large.marked)) == ((160, 210), 3, set(ids))
     assert opened(large.png).getpixel((0, 0)) == GROUND
     assert MARK in {colour for _, colour in opened(large.png).getcolors(10_000)}
-    assert browser.driver.execute_script("return document.documentElement.outerHTML") == before
+    assert run_script(browser, "return document.documentElement.outerHTML") == before
     whole = env.look(zoom=3, whole=True)
     assert (whole.size, whole.zoom) == ((640, 480), 2)
     assert max(opened(whole.png).size) <= MAX_SIDE
@@ -89,8 +86,7 @@ class Looks:
 
 def run(agent, kind=VisibleFakePage):
     env = kind("Go", {"start": [Element(1, "button", "Go")]}, rewards={("start", "click id=1"): 1})
-    case = Case("fake", "other", 0)
-    return run_episode(case, agent, env, ScriptedLLM([]), Limits(), model="scripted")
+    return play(agent, env, [])[0]
 
 
 def test_an_agent_looks_through_the_episode():

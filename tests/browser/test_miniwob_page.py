@@ -5,6 +5,7 @@ import time
 
 import pytest
 from lxml import html
+from support.in_browser import run_script
 
 from pytest_miniwob_agent import render
 from pytest_miniwob_agent.core.actions import (
@@ -51,7 +52,8 @@ class TestReading:
     def test_specks_without_text_or_use_are_not_read(self, page, browser):
         env = page("click-test")
         before = env.reset().elements
-        browser.driver.execute_script(
+        run_script(
+            browser,
             """
             const small = 'display: block; padding: 0; border: 0; width: 2.2px; ';
             document.querySelector("#area").insertAdjacentHTML("beforeend",
@@ -59,7 +61,7 @@ class TestReading:
                <i style="${small} height: 2px">some text</i>
                <button style="${small} height: 2px"></button>
                <b style="display: block; width: 40px; height: 1.4px"></b>`);
-            """
+            """,
         )
         after = env.step(Press("HOME")).observation.elements
         read = [(element.tag, element.text) for element in after[len(before) :]]
@@ -137,8 +139,9 @@ class TestActing:
         assert submit.y > 480
         name = [element for element in before.elements if element.classes == "name"][-1]
         after = env.step(Click(name.id)).observation
-        assert browser.driver.execute_script(
-            "return [...document.querySelectorAll('*')].some((element) => element.scrollTop > 0)"
+        assert run_script(
+            browser,
+            "return [...document.querySelectorAll('*')].some((element) => element.scrollTop > 0)",
         )
         assert render(after.elements) == render(before.elements)
         assert not env.step(Click(last.id)).done
@@ -152,7 +155,7 @@ class TestActing:
         env = page("click-collapsible-2")
         env.reset()
         env.step(Click(1))
-        assert browser.driver.execute_script("return $(':animated').length") == 0
+        assert run_script(browser, "return $(':animated').length") == 0
 
     def test_an_impossible_action_is_an_error_in_the_transition(self, page):
         env = page("click-menu-2")
@@ -225,9 +228,9 @@ class TestFlights:
         env = page("flight.AA")
         env.reset()
         now = "return document.querySelector('iframe').contentWindow.performance.now()"
-        before = browser.driver.execute_script(now)
+        before = run_script(browser, now)
         env.live(0.5)
-        assert browser.driver.execute_script(now) == before + 500
+        assert run_script(browser, now) == before + 500
 
     def test_leaving_the_page_ends_the_trial(self, page):
         env = page("flight.AA")
@@ -242,7 +245,7 @@ class TestIsolation:
         env = page("click-test-2")
         first = env.reset()
         env.step(Click(first.elements[-1].id))  # only pages that somebody has used may ask
-        browser.driver.execute_script("onbeforeunload = (event) => event.preventDefault()")
+        run_script(browser, "onbeforeunload = (event) => event.preventDefault()")
         assert env.reset() == first
 
     def test_held_keys_are_released_at_the_next_trial(self, page):
@@ -257,9 +260,9 @@ class TestIsolation:
     def test_the_clock_is_frozen(self, page, browser):
         page("click-button").reset()
         read = "return [Date.now(), new Date().getTimezoneOffset(), navigator.language]"
-        first = browser.driver.execute_script(read)
+        first = run_script(browser, read)
         time.sleep(0.05)
-        assert browser.driver.execute_script(read) == first
+        assert run_script(browser, read) == first
         page("click-link").reset()
-        assert browser.driver.execute_script(read) == first
+        assert run_script(browser, read) == first
         assert first[1:] == [0, "en-US"]

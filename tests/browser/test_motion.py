@@ -3,15 +3,13 @@
 import time
 
 import pytest
-from support.own_pages import Pages
+from support.own_pages import TASK
 
 from pytest_miniwob_agent import Click, Wait
 
 pytestmark = pytest.mark.integration
 
-PAGE = """<!DOCTYPE html><style>{style}</style><body><button id="go">Go</button>{body}
-  <p id="log"></p><script>
-    const task = {{ goal: "g", reward: () => 0 }};
+PAGE = """<style>{style}</style><button id="go">Go</button>{body}<p id="log"></p>{task}<script>
     const log = (text) => {{ document.getElementById("log").textContent += text + " "; }};
     const $ = (id) => document.getElementById(id);
     {script}
@@ -126,13 +124,6 @@ MOTIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def pages(browser, tmp_path_factory):
-    pages = Pages(tmp_path_factory.mktemp("motion"), browser)
-    pages.write(inner_html="<!DOCTYPE html><style>p { transition: 1s }</style><p>Framed")
-    return pages
-
-
 def click(env, seen, pause=0):
     time.sleep(pause)
     [button] = [element for element in seen.elements if element.text == "Go"]
@@ -147,8 +138,9 @@ def logged(observation):
 @pytest.mark.parametrize("name", MOTIONS)
 def test_motion_comes_to_its_end_with_its_events(name, full, pages):
     style, body, script, expected = MOTIONS[name]
-    pages.write(page_html=PAGE.format(style=style, body=body, script=script))
-    env = pages.open("page")
+    inner = "<!DOCTYPE html><style>p { transition: 1s }</style><p>Framed"
+    page = PAGE.format(style=style, body=body, task=TASK, script=script)
+    env = pages.make(page, inner_html=inner)
     first = click(env, env.reset(screen="full" if full else "compact"))
     assert logged(first) == expected
     again = click(env, env.reset(screen="full" if full else "compact"), pause=0.1)
@@ -157,14 +149,14 @@ def test_motion_comes_to_its_end_with_its_events(name, full, pages):
 
 
 def test_time_that_an_agent_waits_moves_what_is_longer(pages):
-    pages.write(
-        page_html=PAGE.format(
+    env = pages.make(
+        PAGE.format(
             style="#box { translate: 0; transition: translate 10s linear }",
             body='<div id="box" style="width: 40px">Menu</div>',
+            task=TASK,
             script="go.onclick = () => { box.style.translate = '100px'; };",
         )
     )
-    env = pages.open("page")
     seen = click(env, env.reset(screen="full"))
 
     def place(observation):

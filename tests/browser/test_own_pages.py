@@ -4,17 +4,13 @@ import re
 from itertools import chain, pairwise
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.in_browser import run_script, windows
+from support.own_pages import click, texts
 
 from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Paste, Select, Wait
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def pages(tmp_path, browser):
-    return Pages(tmp_path / "pages", browser)
 
 
 CHOICE = """
@@ -47,10 +43,10 @@ BOARD = """
 """
 
 
-def test_what_the_browser_drags_itself_always_arrives(pages):
-    pages.write(page_html=f"<!DOCTYPE html><body>{BOARD}</body>")
-    env = pages.open("page")
-    for _ in range(15):
+@pytest.mark.parametrize("times", [3, pytest.param(15, marks=pytest.mark.sweep)])
+def test_what_the_browser_drags_itself_always_arrives(pages, times):
+    env, _ = pages.show(BOARD)
+    for _ in range(times):
         ids = {element.text: element.id for element in env.reset().elements}
         missed = env.step(Drag(ids["Card"], end=(30, 10))).observation
         assert "dropped" in texts(missed)
@@ -331,7 +327,7 @@ class TestSite:
         ids = [one.id for seen in (first, second, third) for one in seen.elements]
         assert len(ids) == len(set(ids))
         assert texts(click(env, third, "home").observation)[:2] == ["link", "other window"]
-        assert len(env._browser.driver.window_handles) == 1
+        assert windows(env._browser) == 1
         assert env.reset() == first
         assert env.remarks() == []
 
@@ -348,7 +344,7 @@ class TestSite:
         env = site.open("site")
         seen = env.reset(screen="full")
         assert texts(env.step(Wait(1)).observation) == texts(seen)
-        site.browser.driver.execute_script("setTimeout(\"location = '/next.html'\", 700)")
+        run_script(site.browser, "setTimeout(\"location = '/next.html'\", 700)")
         assert texts(env.step(Wait(1)).observation)[-1].startswith("/next.html,")
 
     def test_a_first_page_may_lead_to_another_at_once(self, pages):
@@ -466,7 +462,7 @@ def test_what_leads_nowhere_is_remarked_and_leaves_the_page_as_it_is(pages):
     for number, remark in enumerate(LEADING.values(), start=1):
         assert click(env, seen, str(number)).observation == seen
         assert env.remarks() == [remark]
-    assert len(pages.browser.driver.window_handles) == 1
+    assert windows(pages.browser) == 1
 
 
 def test_as_much_time_passes_where_a_link_leads_nowhere(pages):
@@ -521,10 +517,14 @@ def test_a_service_worker_is_refused_from_any_frame_and_file(pages):
         </script>
     """
     env, seen = pages.show(body)
-    # The browser itself refuses that of the third frame, in real time.
-    later = (env.step(Wait(0.1)).observation for _ in range(100))
-    assert any(texts(one)[0] == "no no no no" for one in chain([seen], later))
-    assert texts(click(env, seen, "Go").observation)[0] == "0 registered"
+
+    def comes(text, seen):
+        """The browser itself refuses that of the third frame, and lists none, in real time."""
+        later = (env.step(Wait(0.1)).observation for _ in range(100))
+        return any(texts(one)[0] == text for one in chain([seen], later))
+
+    assert comes("no no no no", seen)
+    assert comes("0 registered", click(env, seen, "Go").observation)
     echo = "/.miniwob-agent/echo"
     expected = [f"a service worker was refused: {path}" for path in (echo, "/sw.js")]
     assert sorted(env.remarks()) == expected  # the frames ask in any order
@@ -563,16 +563,15 @@ def test_nothing_of_a_page_reaches_the_next_item(pages, page):
     """
     env, first = pages.show(body)
     click(env, first, "Go")
-    pages.browser.driver.switch_to.new_window("tab")
-    pages.browser.driver.switch_to.window(pages.browser.driver.window_handles[0])
+    pages.browser.devtools.call("Target.createTarget", url="about:blank")
     again = env.reset()
     assert again == first
     assert texts(again)[0] == ",0,0,,0,0,0"
-    assert len(pages.browser.driver.window_handles) == 1
+    assert windows(pages.browser) == 1
     shared = page("click-tab-2")
     seen = shared.reset()
     assert not shared.remarks()
-    assert pages.browser.driver.execute_script("return [window.name, document.cookie]") == ["", ""]
+    assert run_script(pages.browser, "return [window.name, document.cookie]") == ["", ""]
     env.reset()
     assert shared.reset() == seen
 
@@ -624,39 +623,40 @@ def test_a_page_sees_what_is_drawn_before_it_is_read(pages):
     assert "has scrolled by 100" in texts(click(env, seen, "Scroll").observation)
 
 
-# What the browser tells a page with its next frame: a body with a button that leads to it.
+# What the browser tells a page with its next frame: elements with a button that leads to it.
 WITH_FRAMES = {
     "close": """
-        <dialog open id="t"><form method="dialog"><button>Go</button></form></dialog>
-        <script>t.addEventListener("close", told);</script>""",
+        <dialog open id="one"><form method="dialog"><button>close</button></form></dialog>
+        <script>one.addEventListener("close", () => told("close"));</script>""",
     "close by an attribute": """
-        <dialog open id="t" onclose="told()"><button onclick="t.close()">Go</button></dialog>""",
+        <dialog open id="two" onclose="told('close by an attribute')">
+          <button onclick="two.close()">close by an attribute</button></dialog>""",
     "select": """
-        <input id="t" value="text"><button onclick="t.select()">Go</button>
-        <script>t.onselect = told;</script>""",
+        <input id="field" value="text"><button onclick="field.select()">select</button>
+        <script>field.onselect = () => told("select");</script>""",
     "scrollend": """
-        <div id="t" style="height: 50px; overflow: auto"><p style="height: 500px">Long</p></div>
-        <button onclick="t.scrollTop = 100">Go</button>
-        <script>t.onscrollend = told;</script>""",
-    "change of a frame's width": """
-        <iframe id="t" width="100" srcdoc="
-          <script>matchMedia('(width > 150px)').onchange = () => parent.told();</script>"></iframe>
-        <button onclick="t.width = 200">Go</button>""",
+        <div id="list" style="height: 50px; overflow: auto"><p style="height: 500px">Long</p></div>
+        <button onclick="list.scrollTop = 100">scrollend</button>
+        <script>list.onscrollend = () => told("scrollend");</script>""",
+    "change of width": """
+        <iframe id="frame" width="100" srcdoc="<script>
+          matchMedia('(width > 150px)').onchange = () => parent.told('change of width');
+          </script>"></iframe>
+        <button onclick="frame.width = 200">change of width</button>""",
 }
 
 
-@pytest.mark.parametrize("name", WITH_FRAMES)
-def test_a_page_has_heard_what_comes_with_a_frame_before_it_is_read(name, pages):
-    script = """
+def test_a_page_has_heard_what_comes_with_a_frame_before_it_is_read(pages):
+    script = """<style>dialog { position: static }</style><script>
         const task = { goal: "Look.", reward: () => 0 };
-        window.told = () => document.body.append("told");
-    """
-    pages.write(
-        page_html=f"<!DOCTYPE html><body><script>{script}</script>{WITH_FRAMES[name]}</body>"
-    )
-    env = pages.open("page")
+        window.told = (what) => document.body.append(`told of ${what}`);
+        </script>"""
+    env, _ = pages.show(script + "".join(WITH_FRAMES.values()))
     for _ in range(5):
-        assert "told" in texts(click(env, env.reset(), "Go").observation)
+        seen = env.reset()
+        for name in WITH_FRAMES:
+            seen = click(env, seen, name).observation
+            assert f"told of {name}" in "".join(texts(seen))
 
 
 SHADOW = """

@@ -1,7 +1,7 @@
 """Perturbations on pages in the browser: what each changes, and what it leaves."""
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.own_pages import TASK, click, texts
 
 from pytest_miniwob_agent.browser.own_page import open_page as open_task
 from pytest_miniwob_agent.core.actions import Choose, Click, Press, Wait
@@ -11,7 +11,7 @@ from pytest_miniwob_agent.tasks.catalogue import Catalogue
 from pytest_miniwob_agent.tasks.perturbations import Perturbation, shipped_kinds
 
 FORM = """
-    <!DOCTYPE html><style>.row { color: green } #save:not(.off) { font-weight: bold }</style>
+    <style>.row { color: green } #save:not(.off) { font-weight: bold }</style>
     <main><p class="row" id="first">One</p><p class="row">Two</p><p class="row">Three</p></main>
     <input id="name" placeholder="Your name"> <button id="save">Save</button>
     <button type="button" id="load">Load 1</button> <output></output>
@@ -45,29 +45,14 @@ FORM = """
 
 
 @pytest.fixture
-def perturbed(tmp_path, browser):
+def perturbed(pages):
     """Open a page under a perturbation; returns it and the first screen."""
-    pages = Pages(tmp_path / "pages", browser)
 
-    def show(kind, body=FORM, seed=1, screen="compact"):
-        pages.write(page_html=body)
-        page = pages.open("page", seed).perturb(shipped_kinds().get(kind, kind))
-        return page, page.reset(screen=screen)
+    def show(kind, body=FORM, seed=1):
+        page = pages.make(body, seed).perturb(shipped_kinds().get(kind, kind))
+        return page, page.reset()
 
     return show
-
-
-@pytest.fixture
-def of_package(browser):
-    """Open a task of the package, by its name with a perturbation."""
-    catalogue = Catalogue()
-
-    def make(name, seed=1):
-        task, _, kind = name.partition("~")
-        assert not kind or list(catalogue.perturb(task, kind)) == [name]
-        return open_task(browser, Case(name, "x", seed), catalogue.pages[name])
-
-    return make
 
 
 def test_an_overlay_takes_clicks_until_it_is_declined(perturbed):
@@ -159,7 +144,7 @@ def test_a_change_that_fails_once_is_made_once(perturbed):
 
 
 BY_OTHERS = """
-    <!DOCTYPE html><form method="post" action="/form"><button>Send</button></form>
+    <form method="post" action="/form"><button>Send</button></form>
     <button onclick="ask()">Ask</button> <output>nothing</output>
     <script>
       const ask = () => {
@@ -193,14 +178,11 @@ def test_requests_by_other_means_are_perturbed_too(perturbed):
 
 
 @pytest.fixture
-def site(tmp_path, browser):
+def site(pages):
     """A site of two pages, by the script of a perturbation."""
-    pages = Pages(tmp_path / "pages", browser)
-    task = "window.task = { goal: 'Go.', reward: () => 0 };"
     pages.write(
-        site__task_js=task,
-        site__index_html="<script src=/task.js></script><a href=next.html>On</a>",
-        site__next_html="<script src=/task.js></script><a href=index.html>Back</a><p id=x>Here</p>",
+        site__index_html=f"{TASK}<a href=next.html>On</a>",
+        site__next_html=f"{TASK}<a href=index.html>Back</a><p id=x>Here</p>",
     )
 
     def show(kind):
@@ -316,12 +298,17 @@ def test_random_numbers_of_a_perturbation_are_its_own(perturbed):
 
 
 @pytest.mark.parametrize("task", ["click-button", "click-tab-2", "search-engine"])
-@pytest.mark.parametrize("kind", ["overlay", "late", "renamed", "zoomed", "inert"])
-def test_pages_of_the_package_set_the_same_problem(of_package, task, kind):
-    goal = of_package(task).reset().goal
-    page = of_package(f"{task}~{kind}")
-    assert page.reset().goal == goal
-    assert page.reset(screen="full").goal == goal
+def test_pages_of_the_package_set_the_same_problem(browser, task):
+    catalogue = Catalogue()
+
+    def open_package_page(name):
+        return open_task(browser, Case(name, "x", 1), catalogue.pages[name])
+
+    goal = open_package_page(task).reset().goal
+    for kind in ("overlay", "late", "renamed", "zoomed", "inert"):
+        [name] = catalogue.perturb(task, kind)
+        assert name == f"{task}~{kind}"
+        assert open_package_page(name).reset(screen="full").goal == goal
 
 
 def test_a_perturbation_that_changes_nothing_is_remarked_once(perturbed):

@@ -4,11 +4,10 @@ import time
 from functools import partial
 
 import pytest
-from support.own_pages import Pages
+from support.own_pages import TASK
+from support.scripted import actions, play
 
-from pytest_miniwob_agent import Acted, Case, Limits, run_episode
 from pytest_miniwob_agent.tasks.perturbations import shipped_kinds
-from pytest_miniwob_agent.testing import ScriptedLLM
 
 pytest.importorskip("playwright")  # an environment from before it was among the development tools
 from playwright.sync_api import Error, TimeoutError, expect, sync_playwright
@@ -23,9 +22,8 @@ def playwright():
 
 
 @pytest.fixture
-def drive(tmp_path, browser, playwright):
+def drive(pages, playwright):
     """Let a function drive a page of one's own with Playwright; returns the episode."""
-    pages = Pages(tmp_path / "pages", browser)
 
     class Agent:
         name = "script"
@@ -39,19 +37,11 @@ def drive(tmp_path, browser, playwright):
                 found = playwright.chromium.connect_over_cdp(handed.cdp_url)
                 self.work(found.contexts[0].pages[0], handed, llm)
 
-    def play(body, work, kind=None, **files):
-        pages.write(page_html=f"<!DOCTYPE html><body>{body}</body>", **files)
-        model = ScriptedLLM(lambda prompt, purpose: "reply")
-        agent = work if hasattr(work, "solve") else Agent(work)
-        case = Case("page", "own", 1)
-        page = pages.open("page").perturb(kind)
-        return run_episode(case, agent, page, model, Limits(steps=100), model="m", raising=True)
+    def drive(body, work, kind=None, **files):
+        page = pages.make(body, **files).perturb(kind)
+        return play(Agent(work), page, lambda *call: "reply", raising=True, steps=100)[0]
 
-    return play
-
-
-def actions(episode):
-    return [str(event.action) for event in episode.events if isinstance(event, Acted)]
+    return drive
 
 
 def late(ms):
@@ -245,20 +235,6 @@ def test_a_request_that_a_program_never_answers_costs_nothing_but_its_answer(dri
     assert drive(ASKING, work, **DATA).solved  # once the program is gone
 
 
-def test_an_honest_program_may_be_handed_the_page_again_and_again(drive, playwright):
-    class Agent:
-        name = "script"
-
-        def solve(self, env, llm, note):
-            env.reset()
-            for button in ("#go", "#late"):
-                with env.hand_over() as handed:
-                    found = playwright.chromium.connect_over_cdp(handed.cdp_url)
-                    found.contexts[0].pages[0].click(button)
-
-    assert drive(late(5000), Agent()).solved
-
-
 def test_history_and_drags_are_actions_and_a_closed_page_says_so(drive):
     def work(page, handed, llm):
         page.click("button")
@@ -273,10 +249,10 @@ def test_history_and_drags_are_actions_and_a_closed_page_says_so(drive):
             page.click("button")
 
     episode = drive(
-        """<button onclick="history.pushState({}, '', '?two')">Push</button>
+        TASK
+        + """<button onclick="history.pushState({}, '', '?two')">Push</button>
         <p id="a" draggable="true">from</p>
-        <p id="b" ondragover="event.preventDefault()" ondrop="this.textContent = 'there'">to</p>
-        <script>const task = { goal: "g", reward: () => 0 };</script>""",
+        <p id="b" ondragover="event.preventDefault()" ondrop="this.textContent = 'there'">to</p>""",
         work,
     )
     assert actions(episode) == [

@@ -4,15 +4,14 @@ import re
 from itertools import product
 
 import pytest
+from support.visitor import Visitor
 
-from pytest_miniwob_agent.browser.own_page import open_page
-from pytest_miniwob_agent.core.actions import Click, Enter
-from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.tasks.catalogue import PAGE_SUITES, find_pages
+from pytest_miniwob_agent.core.actions import Click
+from pytest_miniwob_agent.tasks.catalogue import PAGE_SUITES, Catalogue
 
 pytestmark = pytest.mark.integration
 
-PAGES = {page.task: page for page in find_pages(PAGE_SUITES / "reflection")}
+CATALOGUE = Catalogue([PAGE_SUITES / "reflection"])
 
 LISTS = {
     "rehearsal": (9, 3, 9, 3), "parcel": (12, 4, 9, 3), "garden": (8, 2, 8, 2),
@@ -24,45 +23,25 @@ LISTS = {
 GOAL = re.compile(r".* Enter (.*), tick (.*), and press (\w+)\.")
 
 
-class Visitor:
+class Chooser(Visitor):
     """Knows what the goal says, and nothing of the choices."""
 
-    def __init__(self, browser, task, seed):
-        self.env = open_page(browser, Case(task, "reflection", seed), PAGES[task])
-        self.goal = self.begin().goal
-        texts, boxes, self.send = GOAL.fullmatch(self.goal).groups()
-        self.fields = [part.split(" as ") for part in texts.split(" and ")]
-        self.boxes = boxes.split(" and ")
-
-    def begin(self):
-        self.seen, self.steps = self.env.reset(), 0
-        return self.seen
-
-    def do(self, action):
-        done = self.env.step(action)
-        assert done.error is None
-        self.seen, self.steps = done.observation, self.steps + 1
-        return done
-
-    def click(self, text):
-        [id_] = [one.id for one in self.seen.elements if (one.tag, one.text) == ("button", text)]
-        return self.do(Click(id_))
-
-    def choose(self, *texts):
+    def try_out(self, *texts):
         """Begin a trial and choose; what the page says of it."""
         self.begin()
         for text in texts:
-            self.click(text)
+            self.click(f"{re.escape(text)}$", tag="button")
         return [one.text for one in self.seen.elements if one.tag == "p"][2:]
 
     def finish(self):
-        for text, name in self.fields:
-            [id_] = [one.id for one in self.seen.elements if one.placeholder == name]
-            self.do(Enter(text, id_))
-        for name in self.boxes:
+        texts, boxes, send = GOAL.fullmatch(self.seen.goal).groups()
+        for part in texts.split(" and "):
+            text, name = part.split(" as ")
+            self.enter("", text, placeholder=name)
+        for name in boxes.split(" and "):
             [place] = [at for at, one in enumerate(self.seen.elements) if one.text == name]
             self.do(Click(self.seen.elements[place - 1].id))
-        return self.click(self.send)
+        return self.click(f"{send}$", tag="button")
 
 
 @pytest.mark.parametrize(
@@ -76,15 +55,16 @@ class Visitor:
 def test_a_page_is_solved_by_two_choices_of_which_the_second_depends_on_the_first(
     browser, task, seed
 ):
-    visitor = Visitor(browser, task, seed)
+    visitor = Chooser(browser, CATALOGUE, task, seed)
     texts = [one.text for one in visitor.seen.elements if one.tag == "button"][:-1]
     count, alike, others, others_alike = LISTS[task]
     firsts, seconds = texts[:count:alike], texts[count::others_alike]
     assert len(texts) == count + others
-    first, second = next(pair for pair in product(firsts, seconds) if not visitor.choose(*pair))
+    first, second = next(pair for pair in product(firsts, seconds) if not visitor.try_out(*pair))
     assert visitor.finish().solved
     assert 8 <= visitor.steps <= 12
-    assert not visitor.choose(first, second)
-    assert visitor.click(visitor.send).reward == -1
+    assert not visitor.try_out(first, second)
+    send = GOAL.fullmatch(visitor.seen.goal)[3]
+    assert visitor.click(f"{send}$", tag="button").reward == -1
     for other in firsts:
-        assert bool(visitor.choose(other, second)) is (other != first)
+        assert bool(visitor.try_out(other, second)) is (other != first)

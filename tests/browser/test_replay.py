@@ -88,6 +88,7 @@ def test_a_window_fonts_language_and_time_zone_make_no_difference(
     assert replay(tmp_path, *args, DISPLAY=display.name, **elsewhere) == plain
 
 
+@pytest.mark.sweep
 def test_a_grid_workers_and_their_order_make_no_difference(plain, selected, tmp_path, grid):
     """Each worker serves its pages at a port after the one that is given."""
     serve = f"--miniwob-serve=127.0.0.1:{free_port(following=1)}"
@@ -148,21 +149,16 @@ CLUMSY = """
 """
 
 
-def test_an_item_whose_browser_dies_is_run_again_once_and_loses_no_completion(
-    pytester, chat_server, monkeypatch
-):
+@pytest.mark.own_browser
+def test_an_item_whose_browser_dies_is_run_again_once_and_loses_no_completion(project, monkeypatch):
     monkeypatch.setenv("KILL", "1")
-    pytester.makepyfile(CLUMSY)
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
-    result = pytester.runpytest(
-        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}", "-v"
-    )
+    project.write(CLUMSY, "")
+    result = project.record("-v")
     result.assert_outcomes(passed=2, errors=1)
     result.stdout.fnmatch_lines(["*/2[]] ERROR*", "*/3[]] PASSED*"])  # it gets a new browser
     result.stdout.fnmatch_lines(["the browser failed while doing press TAB: *"])
-    assert len(chat_server.requests) == 5  # none twice, and one of the item that is an error
+    assert len(project.server.requests) == 5  # none twice, and one of the item that is an error
     result.stdout.fnmatch_lines(["model calls: 0 replayed, 5 recorded"])
     monkeypatch.delenv("KILL")
-    result = pytester.runpytest()
-    result.assert_outcomes(passed=2, errors=1)  # the error is not recorded
+    result = project.replay(passed=2, errors=1)  # the error is not recorded
     result.stdout.fnmatch_lines(["model calls: 4 replayed, 0 recorded"])

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.in_browser import run_script
 
 from pytest_miniwob_agent.browser import page as page_module
 from pytest_miniwob_agent.browser.server import (
@@ -84,9 +85,9 @@ def test_a_page_finds_nothing_that_an_earlier_one_has_stored(open_page, browser)
     opened = env.step(Click(1))
     stored = "return [localStorage.length, sessionStorage.length, document.cookie, location.href]"
     store = "localStorage.x = sessionStorage.x = 1; document.cookie = 'x=1'; "
-    assert browser.driver.execute_script(store + stored)[:3] == [1, 1, "x=1"]
+    assert run_script(browser, store + stored)[:3] == [1, 1, "x=1"]
     assert env.reset() == first
-    assert browser.driver.execute_script(stored) == [0, 0, "", page_url("click-menu-2")]
+    assert run_script(browser, stored) == [0, 0, "", page_url("click-menu-2")]
     assert env.step(Click(1)) == opened
 
 
@@ -119,7 +120,7 @@ log("box");
 """,
         log="export const log = (...words) => (window.found ??= []).push(...words);\n",
     )
-    found = browser.driver.execute_script(f"delete window.found; {script} return window.found;")
+    found = run_script(browser, f"delete window.found; {script} return window.found;")
     assert found == ["box", "last", "main", 2, 3, "px"]
 
 

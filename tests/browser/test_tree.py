@@ -4,25 +4,21 @@ import itertools
 import re
 
 import pytest
-from support.own_pages import Pages
+from support.own_pages import TASK
 
 from pytest_miniwob_agent import Accept, Click, Enter, Press, Scroll, Wait
 from pytest_miniwob_agent.screen import render
 
 pytestmark = pytest.mark.integration
 
-TASK = '<script>window.task = {goal: "g", reward: () => 0}</script>'
-
 
 @pytest.fixture
-def open_tree(tmp_path, browser):
+def open_tree(pages):
     """Open a page with this body; returns the environment and its first screen as lines."""
-    pages = Pages(tmp_path / "pages", browser)
 
     def make(body):
-        pages.write(page_html=f"<!DOCTYPE html><body>{TASK}{body}</body>")
-        env = pages.open("page")
-        return env, lines(env.reset(screen="tree"))
+        env, seen = pages.show(TASK + body, screen="tree")
+        return env, lines(seen)
 
     return make
 
@@ -272,9 +268,8 @@ def test_a_page_is_worked_on_by_the_ids_of_the_tree(open_tree):
     assert lines(env.step(Press("TAB")).observation)[1] == 'button "Send" id=2 focused'
 
 
-def test_the_next_page_of_a_trial_is_a_tree_too(open_tree, tmp_path):
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "next.html").write_text(f"<body>{TASK}<h1>There</h1></body>")
+def test_the_next_page_of_a_trial_is_a_tree_too(open_tree, pages):
+    pages.write(next_html=f"<body>{TASK}<h1>There</h1></body>")
     env, shown = open_tree("<a href=next.html>On</a>")
     assert shown == ['link "On" id=1']
     assert lines(env.step(Click(1)).observation) == ['heading "There" id=2 level=1']

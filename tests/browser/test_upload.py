@@ -1,13 +1,12 @@
 """Uploads of files that a task names."""
 
 import pytest
-from support.own_pages import Pages
+from support.scripted import play
 
-from pytest_miniwob_agent import Case, Limits, PageError, Upload, run_episode
+from pytest_miniwob_agent import PageError, Upload
 from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.testing import ScriptedLLM
 
 pytestmark = pytest.mark.integration
 
@@ -33,14 +32,8 @@ BODY = """
 TOOK = "cv.txt, text/plain, 1600000000000, I am able"
 
 
-@pytest.fixture
-def pages(tmp_path, browser):
-    pages = Pages(tmp_path / "pages", browser)
-    pages.write(files__cv_txt="I am able")
-    return pages
-
-
 def show(pages, files='["files/cv.txt"]'):
+    pages.write(files__cv_txt="I am able")
     return pages.show(BODY.format(files=files).replace("log.textContent ?", "false ?"))
 
 
@@ -82,12 +75,9 @@ def test_files_that_are_not_there_are_the_page_s_fault(files, reason, pages):
 @pytest.mark.parametrize("named", [True, False])
 def test_the_agent_tools_gets_the_tool_only_where_the_task_names_files(named, pages):
     files = '["files/cv.txt"]' if named else "undefined"
-    pages.write(page_html="<!DOCTYPE html><body>" + BODY.format(files=files))
+    page = pages.make(BODY.format(files=files), files__cv_txt="I am able")
     call = ToolCall("1", "upload", '{"path": "files/cv.txt", "element": 1}')
-    llm = ScriptedLLM([Completion("", tool_calls=(call,))] * 3)
-    case = Case("page", "own", 1)
-    agent = ToolsAgent()
-    episode = run_episode(case, agent, pages.open("page"), llm, Limits(trials=1), model="m")
+    episode, llm = play(ToolsAgent(), page, [Completion("", tool_calls=(call,))] * 3, trials=1)
     assert episode.solved == named
     offered = [tool["function"]["name"] for tool in llm.requests[0].body["tools"]]
     assert ("upload" in offered) == named

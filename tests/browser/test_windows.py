@@ -1,7 +1,7 @@
 """What a page does to its own window and document."""
 
 import pytest
-from support.own_pages import Pages, click, texts
+from support.own_pages import click, on_screens, texts
 
 from pytest_miniwob_agent import Copy, Enter, Paste, Press, Select
 
@@ -53,14 +53,11 @@ REPLACING = [
 
 
 @pytest.fixture
-def show(browser, tmp_path):
+def show(pages):
     """Open and reset a page with a script for its first button, and another that runs at once."""
-    pages = Pages(tmp_path, browser)
 
     def play(script, more="", screen="compact"):
-        pages.write(page_html="<!DOCTYPE html><body>" + PAGE.format(script=script, more=more))
-        env = pages.open("page")
-        return env, env.reset(screen=screen)
+        return pages.show(PAGE.format(script=script, more=more), screen=screen)
 
     return play
 
@@ -75,8 +72,7 @@ def test_what_a_page_does_to_its_window_does_not_end_the_item(show, name, more):
     assert env.remarks() == remarks
 
 
-@pytest.mark.parametrize("script", EMPTYING)
-@pytest.mark.parametrize("screen", ["compact", "full", "tree"])
+@pytest.mark.parametrize(("script", "screen"), on_screens(EMPTYING))
 def test_a_document_may_lose_its_elements(show, script, screen):
     env, seen = show(script, screen=screen)
     assert texts(click(env, seen, "Act").observation) == []
@@ -109,9 +105,9 @@ def test_a_document_that_is_written_anew_is_heard_as_before(show):
     assert "Here" in texts(click(env, seen, "Away").observation)
 
 
-def test_a_frame_that_shows_a_drawing_is_read(show, tmp_path):
-    (tmp_path / "drawing.svg").write_text(
-        '<svg xmlns="http://www.w3.org/2000/svg"><text y="20">drawn</text></svg>'
+def test_a_frame_that_shows_a_drawing_is_read(show, pages):
+    pages.write(
+        drawing_svg='<svg xmlns="http://www.w3.org/2000/svg"><text y="20">drawn</text></svg>'
     )
     env, seen = show("document.body.innerHTML += '<iframe src=/drawing.svg></iframe>'")
     assert "drawn" in texts(click(env, seen, "Act").observation)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.in_browser import run_script
 
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
@@ -69,6 +70,6 @@ def test_the_html_of_the_first_screen_has_later_ones_in_seven_of_thirteen_tasks(
         if later := set().union(*others) - first:
             break
     MiniwobPage(browser, Case(task, "n-screen-n-step", seed)).reset()
-    hidden = later & set(browser.driver.execute_script(TEXTS))
+    hidden = later & set(run_script(browser, TEXTS))
     assert later
     assert bool(hidden) is (task in HIDING)

@@ -2,10 +2,26 @@
 
 from textwrap import dedent
 
+import pytest
+
 from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
+
+TASK = '<script>window.task = { goal: "g", reward: () => 0 };</script>'
+"""A task that is never solved."""
+
+SCREENS = ("compact", "full", "tree")
+
+
+def on_screens(values):
+    """Each value with each screen; but for one of them, in turn, it is a sweep."""
+    return [
+        pytest.param(value, screen, marks=[pytest.mark.sweep] * (turn % len(SCREENS) != place))
+        for turn, value in enumerate(values)
+        for place, screen in enumerate(SCREENS)
+    ]
 
 
 class Pages:
@@ -26,11 +42,15 @@ class Pages:
         page = Catalogue([self.folder]).pages[task]
         return open_page(self.browser, Case(task, page.category, seed), page)
 
-    def show(self, body, seed=1):
+    def make(self, body, seed=1, **files):
+        """Write a page with this body, and other files; returns its environment."""
+        self.write(page_html=f"<!DOCTYPE html><body>{dedent(body)}</body>", **files)
+        return self.open("page", seed)
+
+    def show(self, body, seed=1, screen="compact"):
         """Open and reset a page with this body; returns the environment and what is seen."""
-        self.write(page_html=f"<!DOCTYPE html><body>{dedent(body)}</body>")
-        env = self.open("page", seed)
-        return env, env.reset()
+        env = self.make(body, seed)
+        return env, env.reset(screen=screen)
 
 
 def click(env, observation, text):

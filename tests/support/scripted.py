@@ -29,10 +29,14 @@ def advice(step, action):
     return f"For action index={step}, you should {action}."
 
 
-def play(agent, env, replies, **limits):
+def play(agent, env, replies, *, observers=(), raising=False, **limits):
     """Play an episode; returns it and the model."""
     llm = ScriptedLLM(replies)
-    return run_episode(CASE, agent, env, llm, Limits(**limits), model="scripted"), llm
+    episode = run_episode(
+        CASE, agent, env, llm, Limits(**limits), model="scripted", observers=observers,
+        raising=raising,
+    )  # fmt: skip
+    return episode, llm
 
 
 def actions(episode, trial=1):

@@ -3,6 +3,8 @@
 import re
 from itertools import pairwise
 
+from support.in_browser import run_script
+
 from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.core.actions import Choose, Click, Enter, Wait
 from pytest_miniwob_agent.core.case import Case
@@ -163,7 +165,7 @@ def play(browser, name, seed):
     page = open_item(browser, name, seed)
     seen = [page.reset(screen="tree")]
     base, _, kind = name.partition("~")
-    declared = browser.driver.execute_script("return task.perturb[arguments[0]]", kind)
+    declared = run_script(browser, "return task.perturb[arguments[0]]", kind)
     words = words_of(declared) if kind in ("reworded", "language") else str
     for _ in range(MOST_STEPS):
         action = next_action(Screen(seen[-1], words), globals()[base])

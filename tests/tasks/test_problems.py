@@ -57,18 +57,15 @@ def test_the_suite_has_each_problem_once():
 
 
 @pytest.fixture
-def run(pytester, chat_server, monkeypatch):
+def run(project):
     """Record a test whose marker has these arguments, on a page that pays a quarter."""
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    chat_server.reply = solve_menu
+    project.server.reply = solve_menu
 
     def run(arguments, *args, page=PARTIAL):
-        pytester.makeconftest(page)
-        pytester.makepyfile(test_it=TEST.format(arguments=arguments))
-        recording = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
-        return pytester.runpytest("--miniwob-model=m", *recording, *args)
+        project.write(TEST.format(arguments=arguments), page)
+        return project.record(*args)
 
-    run.path = pytester.path
+    run.path = project.path
     return run
 
 
