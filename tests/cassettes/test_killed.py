@@ -9,7 +9,7 @@ import time
 
 import pytest
 from filelock import FileLock
-from support.projects import solve_menu
+from support.projects import FAKE_PAGE, Project, solve_menu
 from support.servers import wait_until
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
@@ -27,24 +27,19 @@ PATIENCE = 300
 """Seconds for what takes one on an idle machine."""
 
 
-class Recording:
-    """Runs of a project's pytest against a server."""
+class Recording(Project):
+    """A project that is also recorded in another process."""
 
-    def __init__(self, project, server):
-        self.project = project
-        self.server = server
-        self.output = project.path / "output"
-
-    def run(self, *args, **options):
-        """Record in this process to the end."""
-        return self.project.runpytest(f"--miniwob-base-url={self.server.url}", *args, **options)
+    @property
+    def output(self):
+        return self.path / "output"
 
     def start(self, *args):
         """Record in another process, and return it."""
         with self.output.open("wb") as file:
             return subprocess.Popen(
                 [sys.executable, "-m", "pytest", f"--miniwob-base-url={self.server.url}", *args],
-                cwd=self.project.path,
+                cwd=self.path,
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
@@ -72,7 +67,7 @@ class Recording:
 
     def tree(self, folder="cassettes"):
         """The content of every file below the folder, by its path."""
-        top = self.project.path / folder
+        top = self.path / folder
         return {
             str(path.relative_to(top)): path.read_bytes()
             for path in top.rglob("*")
@@ -81,46 +76,47 @@ class Recording:
 
     def calls(self):
         """Count the calls in the files, each of which must be a readable cassette."""
-        top = self.project.path / "cassettes"
+        top = self.path / "cassettes"
         return sum(len(read_cassette(top / name)) for name in self.tree())
 
-    def undisturbed(self, *args, passed):
+    def undisturbed(self, **outcomes):
         """The files of a recording that is not killed, and the number of its calls."""
-        self.server.reply = solve_menu
-        self.run("--miniwob-cassettes=undisturbed", *args).assert_outcomes(passed=passed)
+        self.record("--miniwob-cassettes=undisturbed").assert_outcomes(**outcomes)
         needed = len(self.server.requests)
         self.server.requests.clear()
         return self.tree("undisturbed"), needed
 
 
 @pytest.fixture
-def recording(project, chat_server):
-    project.makepyfile(ITEM)
-    return Recording(project, chat_server)
+def recording(pytester, chat_server):
+    chat_server.reply = solve_menu
+    recording = Recording(pytester, chat_server)
+    recording.write(ITEM, FAKE_PAGE)
+    return recording
 
 
 @pytest.mark.parametrize("number", [3, *(pytest.param(n, marks=pytest.mark.sweep) for n in (1, 4))])
 def test_a_recording_killed_at_a_call_loses_that_call_only(recording, number):
     """Two items of three calls."""
-    recording.project.makepyfile(ITEM.replace("[1]", "[1, 2]"))
-    expected, needed = recording.undisturbed(NEW, passed=2)
+    recording.makepyfile(ITEM.replace("[1]", "[1, 2]"))
+    expected, needed = recording.undisturbed(passed=2)
     assert needed == 6
     recording.kill(number, NEW)
     assert recording.calls() == number - 1
-    recording.run(NEW).assert_outcomes(passed=2)
+    recording.record().assert_outcomes(passed=2)
     assert recording.tree() == expected
     assert len(recording.server.requests) == needed + 1
 
 
 @pytest.mark.sweep
 def test_two_killed_workers_lose_one_call_each_at_most(recording):
-    recording.project.makepyfile(ITEM.replace("[1]", "[1, 2, 3, 4]"))
-    expected, needed = recording.undisturbed(NEW, passed=4)
+    recording.makepyfile(ITEM.replace("[1]", "[1, 2, 3, 4]"))
+    expected, needed = recording.undisturbed(passed=4)
     recording.kill(5, NEW, "-n2")
     requested = len(recording.server.requests)
     assert requested >= 5
     assert recording.calls() >= requested - 2
-    recording.run(NEW).assert_outcomes(passed=4)
+    recording.record().assert_outcomes(passed=4)
     assert recording.tree() == expected
     assert needed < len(recording.server.requests) <= needed + 2
 
@@ -135,9 +131,8 @@ def test_a_worker_makes_no_call_after_the_end_of_its_controller(recording):
 @pytest.mark.parametrize("workers", [pytest.param("-n0", marks=pytest.mark.sweep), "-n1"])
 def test_a_recording_says_that_it_waits_for_another(recording, monkeypatch, workers):
     """The other process has the item's lock until this one has said so."""
-    recording.server.reply = solve_menu
-    recording.run(NEW).assert_outcomes(passed=1)
-    [lock] = recording.project.path.glob(".miniwob/locks/*.lock")
+    recording.record().assert_outcomes(passed=1)
+    [lock] = recording.path.glob(".miniwob/locks/*.lock")
     with FileLock(lock):
         process = recording.start("--miniwob-record=all", workers)
         wait_until(lambda: "is being recorded by another process" in recording.output.read_text())
@@ -145,7 +140,7 @@ def test_a_recording_says_that_it_waits_for_another(recording, monkeypatch, work
 
 
 def test_a_recording_interrupted_with_ctrl_c_loses_that_call_only(recording):
-    expected, needed = recording.undisturbed(NEW, passed=1)
+    expected, needed = recording.undisturbed(passed=1)
     answered = threading.Event()
 
     def interrupt(prompt):
@@ -157,24 +152,23 @@ def test_a_recording_interrupted_with_ctrl_c_loses_that_call_only(recording):
 
     recording.server.reply = interrupt
     try:
-        result = recording.run(NEW, no_reraise_ctrlc=True)
+        result = recording.record(no_reraise_ctrlc=True)
     finally:
         answered.set()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "INTERNALERROR" not in result.stdout.str()
     assert recording.calls() == 1
     recording.server.reply = solve_menu
-    recording.run(NEW).assert_outcomes(passed=1)
+    recording.record().assert_outcomes(passed=1)
     assert recording.tree() == expected
     assert len(recording.server.requests) == needed + 1
 
 
 def test_the_files_of_a_killed_write_are_never_read(recording):
     """Files that were not renamed yet, under the names they can have, complete or not."""
-    recording.server.reply = solve_menu
-    recording.run(NEW).assert_outcomes(passed=1)
+    recording.record().assert_outcomes(passed=1)
     [(name, good)] = recording.tree().items()
-    cassette = recording.project.path / "cassettes" / name
+    cassette = recording.path / "cassettes" / name
     strays = {
         cassette.with_name(f".{cassette.name}.4711"): good[: len(good) // 2],
         cassette.with_name(f".{cassette.stem}.partial.yaml.4711"): good.replace(b"id=1", b"id=3"),
@@ -183,8 +177,8 @@ def test_the_files_of_a_killed_write_are_never_read(recording):
     for stray, content in strays.items():
         stray.write_bytes(content)
     for record in ("none", "new_episodes", "all"):
-        recording.run(f"--miniwob-record={record}").assert_outcomes(passed=1)
+        recording.record(mode=record).assert_outcomes(passed=1)
         assert cassette.read_bytes() == good, record
         assert {stray: stray.read_bytes() for stray in strays} == strays, record
     cassette.unlink()
-    recording.run().stdout.fnmatch_lines(["there is no cassette *1.yaml"])
+    recording.runpytest().stdout.fnmatch_lines(["there is no cassette *1.yaml"])

@@ -97,10 +97,7 @@ def chatting(project, chat_server):
     """A recorded project whose agent calls tools."""
     project.makeconftest(FAKE_PAGE + CHATTING)
     click_save(chat_server)
-    url = f"--miniwob-base-url={chat_server.url}"
-    project.runpytest("-k", "click-menu-2/1", "--miniwob-record=new_episodes", url).assert_outcomes(
-        passed=1, deselected=11
-    )
+    project.record("-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=11)
     return project
 
 

@@ -47,9 +47,8 @@ def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(record
 def test_the_command_of_a_failure_shows_the_item(project, chat_server, call):
     """With the agent, cassettes and limits of the run, in the folder in which it ran."""
     chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
-    result = project.runpytest(
-        "-n1", "-k", "click-tab/1", "--miniwob-record=new_episodes",
-        f"--miniwob-base-url={chat_server.url}",
+    result = project.record(
+        "-n1", "-k", "click-tab/1",
         "--miniwob-model=other model", '--miniwob-agent-params={"memory": "plain"}',
         "--miniwob-cassettes=my cassettes", "--miniwob-trials=2", "--miniwob-report=my report",
     )  # fmt: skip

@@ -5,21 +5,24 @@ import sys
 import tomllib
 
 import pytest
-from support.projects import ROOT
+from support.projects import ROOT, TEST_FILE
 
 from pytest_miniwob_agent.agents.registry import GROUP, load_agent
 from pytest_miniwob_agent.testing import agent_contract
 
 TEXT = (ROOT / "docs" / "write-an-agent.md").read_text("utf-8")
+TASKS = '"click-test-2", "enter-text"'
 
 
 @pytest.fixture
-def files(pytester):
+def files(project):
     """The page's Python files in a project, by the names in their first lines."""
-    for name, text in re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", TEXT, re.M | re.S):
-        pytester.makepyfile(**{name: text})
-    pytester.syspathinsert()
-    yield pytester
+    project.test_file.unlink()
+    project.makeconftest("")
+    named = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", TEXT, re.M | re.S)
+    project.makepyfile(**dict(named))
+    project.syspathinsert()
+    yield project
     sys.modules.pop("next_action", None)
 
 
@@ -31,24 +34,11 @@ def test_the_tests_of_the_page_pass(files):
 
 
 def test_the_agent_of_the_page_solves_tasks_and_replays(files, chat_server):
-    files.makepyfile(
-        test_tasks="""
-        import pytest
-
-        @pytest.mark.miniwob("click-test-2", "enter-text", seeds=[1])
-        def test_solves(miniwob_episode):
-            assert miniwob_episode.solved, miniwob_episode.explain()
-        """
-    )
+    files.makepyfile(test_tasks=TEST_FILE.replace('"click-menu-2", "click-tab*"', TASKS))
     chat_server.reply = solve
-    args = ["test_tasks.py", "--miniwob-agent=next_action:NextAction", "--miniwob-model=m"]
-    result = files.runpytest(
-        *args, "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
-    )
-    result.assert_outcomes(passed=2)
-    asked = len(chat_server.requests)
-    files.runpytest(*args).assert_outcomes(passed=2)
-    assert len(chat_server.requests) == asked
+    args = ["test_tasks.py", "--miniwob-agent=next_action:NextAction", "--miniwob-seeds=1"]
+    files.record(*args).assert_outcomes(passed=2)
+    files.replay(*args, passed=2)
     assert files.path.joinpath("cassettes/next-action/m/enter-text/1.yaml").exists()
 
 

@@ -1,7 +1,5 @@
 """A recorded project whose pages have pictures, and a Chromium that shows reports."""
 
-import shutil
-
 import pytest
 from support import made_report
 from support.projects import solve_menu
@@ -43,30 +41,17 @@ PICTURED = """
 """
 
 
-@pytest.fixture(scope="session")
-def cassettes(tmp_path_factory):
-    """The folder for the cassettes of `pictured`, which are recorded once."""
-    return tmp_path_factory.mktemp("cassettes") / "recorded"
-
-
 @pytest.fixture
-def pictured(pytester, chat_server, cassettes):
+def pictured(project, recordings):
     """A project of two recorded items whose pages have pictures.
 
     The page of seed 1 is no longer solved, as it is broken after the recording.
     """
-    pytester.makepyfile(test_pictured=PICTURED)
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\n")
-    chat_server.reply = solve_menu
-    if cassettes.exists():
-        shutil.copytree(cassettes, pytester.path / "cassettes")
-    else:
-        pytester.runpytest(
-            "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"
-        ).assert_outcomes(passed=2)
-        shutil.copytree(pytester.path / "cassettes", cassettes)
-    pytester.path.joinpath("broken").touch()
-    return pytester
+    project.write(PICTURED, conftest="")
+    project.use_recordings(recordings / "pictured", solve_menu)
+    project.path.joinpath("broken").touch()
+    project.path.joinpath("looks.txt").unlink(missing_ok=True)
+    return project
 
 
 @pytest.fixture(scope="session")

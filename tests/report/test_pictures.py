@@ -51,10 +51,7 @@ def test_a_recording_is_neither_changed_nor_paid_for_twice(pictured, chat_server
     cassettes = []
     for trace in ("off", "retain-on-failure"):
         chat_server.requests.clear()
-        pictured.runpytest(
-            "--miniwob-report=report", f"--miniwob-trace={trace}",
-            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}",
-        )  # fmt: skip
+        pictured.record("--miniwob-report=report", f"--miniwob-trace={trace}", mode="all")
         assert len(chat_server.requests) == 6
         [folder] = pictured.path.glob("cassettes/**/click-menu-2")
         assert {path.name for path in folder.iterdir()} == {"1.yaml", "2.yaml"}
@@ -88,7 +85,7 @@ def test_pictures_that_can_not_be_written_are_noted_and_leave_the_results(pictur
 
 
 def test_an_item_without_a_cassette_has_no_pictures_but_the_reason(pictured):
-    with (pictured.path / "test_pictured.py").open("a") as file:
+    with pictured.test_file.open("a") as file:
         file.write(
             "\nfrom pytest_miniwob_agent.testing import ScriptedLLM\n\n"
             "@pytest.fixture\ndef miniwob_llm():\n    return ScriptedLLM(['DONE'])\n"

@@ -89,7 +89,7 @@ def test_items_that_wait_say_so_and_pages_without_pictures_have_a_note(project):
 
 
 def test_an_error_before_the_episode_is_the_reason(pictured):
-    with (pictured.path / "test_pictured.py").open("a") as file:
+    with pictured.test_file.open("a") as file:
         file.write("\n@pytest.fixture\ndef miniwob_limits():\n    raise OSError('no disk <b>')\n")
     pictured.runpytest("--miniwob-report=report", "-k", TWO)
     [item] = items(pictured.path / "report").values()

@@ -149,10 +149,10 @@ class Project:
     def test_file(self):
         return self.path / "test_x.py"
 
-    def record(self, *args, mode="new_episodes"):
-        """Run pytest against the server, and record."""
+    def record(self, *args, mode="new_episodes", **options):
+        """Run pytest against the server, and record; the options are those of pytester."""
         url = f"--miniwob-base-url={self.server.url}"
-        return self.runpytest(f"--miniwob-record={mode}", url, *args)
+        return self.runpytest(f"--miniwob-record={mode}", url, *args, **options)
 
     def use_recordings(self, kept, reply, *args):
         """Let a model reply so, and have its recordings, which the first test keeps in a folder."""

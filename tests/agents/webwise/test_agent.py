@@ -372,13 +372,8 @@ class TestSaving:
 
     def test_a_run_saves_its_examples(self, project, chat_server):
         chat_server.reply = lambda prompt: SAVE if 'a "Save"' in prompt else OPEN
-        result = project.runpytest(
-            "--miniwob-agent=webwise",
-            '--miniwob-agent-params={"save_examples": "pool.jsonl"}',
-            "--miniwob-record=new_episodes",
-            f"--miniwob-base-url={chat_server.url}",
-            "-kclick-menu-2",
-        )
+        params = '--miniwob-agent-params={"save_examples": "pool.jsonl"}'
+        result = project.record("--miniwob-agent=webwise", params, "-kclick-menu-2")
         result.stdout.fnmatch_lines(["saved 2 examples to pool.jsonl"])
         assert len(self.goals(project.path / "pool.jsonl")) == 2
 
