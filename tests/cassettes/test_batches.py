@@ -367,20 +367,20 @@ def test_every_error_is_one_line_and_submit_continues(folder, server, batch, cal
 
 
 @pytest.mark.parametrize(
-    ("key", "url", "message"),
+    ("variables", "message"),
     [
-        ("sk-" + "b" * 40, None, "Error code: 401 - Incorrect API key"),
-        ("", "", "needs OPENAI_API_KEY in the environment, or a server of your own named by "),
-        (KEY, "127.0.0.1:8000/v1", "--base-url or OPENAI_BASE_URL must be an http or https"),
+        ({"OPENAI_API_KEY": "sk-" + "b" * 40}, "Error code: 401 - Incorrect API key"),
+        ({"OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}, "needs OPENAI_API_KEY in the environment"),
+        ({"OPENAI_BASE_URL": "127.0.0.1:8000/v1"}, "must be an http or https"),
     ],
     ids=["wrong key", "no key", "no scheme"],
 )
 def test_a_key_or_an_address_that_is_not_valid_is_an_error(
-    folder, server, batch, monkeypatch, key, url, message
+    folder, batch, monkeypatch, variables, message
 ):
     write(folder, request(1))
-    monkeypatch.setenv("OPENAI_API_KEY", key)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url if url is None else url)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     assert message in batch("submit", code=2)
 
 

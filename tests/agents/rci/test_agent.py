@@ -11,7 +11,6 @@ from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.testing import FakePage
@@ -181,31 +180,6 @@ def test_a_long_page_is_cut_and_still_searched():
     assert episode.solved
     assert "more characters are left out]" in prompts(llm, "plan")[0]
     assert len(prompts(llm, "plan")[0]) < PAGE_LIMIT + 5000
-
-
-class TestParameters:
-    @pytest.mark.parametrize(
-        ("params", "message"),
-        [
-            ({"critiques": -1}, "critiques must be an integer from 0 to 9, not -1"),
-            ({"without": "plans"}, r"without 'plans' is not one of none, plan.*mean plan"),
-            ({"exemplars": "nowhere"}, "exemplars 'nowhere' is not none, built-in, or a folder"),
-        ],
-    )
-    def test_a_wrong_parameter_is_refused(self, params, message):
-        with pytest.raises(UsageError, match=message):
-            load_agent("rci", params=params)
-
-    @pytest.mark.parametrize(
-        ("params", "name"),
-        [
-            ({"critiques": 1, "exemplars": "none"}, "rci"),
-            ({"critiques": 0}, "rci-critiques-0"),
-            ({"exemplars": "built-in", "without": "state"}, "rci-few-shot-without-state"),
-        ],
-    )
-    def test_the_name_of_each_variant_differs(self, params, name):
-        assert load_agent("rci", params=params).name == name
 
 
 class TestExemplars:

@@ -7,7 +7,6 @@ from support import scripted
 from support.scripted import actions, advice, button, menu, prompts, reflections
 
 from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
-from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.testing import FakePage
@@ -15,47 +14,6 @@ from pytest_miniwob_agent.testing import FakePage
 
 def play(env, replies, trials=5, steps=30, **variant):
     return scripted.play(ReflectiveAgent(**variant), env, replies, trials=trials, steps=steps)
-
-
-@pytest.mark.parametrize(
-    ("variant", "name"),
-    [
-        ({}, "reflective"),
-        ({"planning": "iterative"}, "reflective-iterative"),
-        ({"planning": "plan-then-adapt"}, "reflective-plan-then-adapt"),
-        ({"memory": "plain"}, "reflective-plain-memory"),
-        ({"memory": "unconstrained"}, "reflective-unconstrained-memory"),
-        ({"memory": "retry"}, "reflective-retry-memory"),
-        ({"screen": "picture"}, "reflective-picture-screen"),
-        ({"screen": "both", "actions": "all"}, "reflective-both-screen-all-actions"),
-        ({"endings": "action", "disabling": "at-once"}, "reflective-action-endings"),
-        ({"disabling": "later", "grounding": "none"}, "reflective-later-disabling-no-grounding"),
-        ({"as_published": True, "memory": "plain"}, "reflective-plain-memory-as-published"),
-        ({"as_published": True, "endings": "action"}, "reflective-as-published"),
-        ({"as_published": False}, "reflective"),
-        ({"memory": "plain", "notes": "own-step"}, "reflective-plain-memory-own-step-notes"),
-        ({"stuck": "replan"}, "reflective-stuck-replan"),
-        ({"screen": "full", "stuck": "replan"}, "reflective-full-screen"),
-        ({"screen": "tree", "stuck": "end"}, "reflective-tree-screen-stuck-end"),
-    ],
-)
-def test_the_name_of_each_variant_differs(variant, name):
-    assert ReflectiveAgent(**variant).name == name
-
-
-@pytest.mark.parametrize(
-    ("variant", "reason"),
-    [
-        ({"planning": "stage"}, "planning 'stage' is not one of staged, iterative, plan-then-adap"),
-        ({"memory": None}, "memory None is not one of structured, unconstrained, plain"),
-        ({"stuck": "wait"}, "stuck 'wait' is not one of end, replan"),
-        ({"actions": ["all"]}, r"actions \['all'\] is not one of paper, all"),
-        ({"as_published": "no"}, "as_published must be true or false, not 'no'"),
-    ],
-)
-def test_an_unknown_variant_is_refused_with_the_known_ones(variant, reason):
-    with pytest.raises(UsageError, match=reason):
-        ReflectiveAgent(**variant)
 
 
 class TestPlanning:

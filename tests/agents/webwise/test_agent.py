@@ -7,7 +7,6 @@ import pytest
 from support import scripted
 from support.scripted import actions, ending, prompts
 
-from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.agents.webwise import WebWISEAgent
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
@@ -376,46 +375,6 @@ class TestSaving:
         result = project.record("--miniwob-agent=webwise", params, "-kclick-menu-2")
         result.stdout.fnmatch_lines(["saved 2 examples to pool.jsonl"])
         assert len(self.goals(project.path / "pool.jsonl")) == 2
-
-
-class TestParameters:
-    @pytest.mark.parametrize(
-        ("params", "name"),
-        [
-            ({}, "webwise"),
-            ({"steps": "single"}, "webwise-single-step"),
-            ({"steps": "single", "examples": "built-in"}, "webwise-single-step-1-shot"),
-            ({"steps": "single", "objects": "none"}, "webwise-single-step-instruction-only"),
-            ({"task_message": 4, "examples": "built-in"}, "webwise-task-message-4-1-shot"),
-            ({"history": "none"}, "webwise-no-history"),
-            ({"messages": "three", "history": "none"}, "webwise-no-history-three-messages"),
-            ({"as_published": True, "history": "none"}, "webwise-as-published"),
-        ],
-    )
-    def test_the_name_of_each_variant_differs(self, params, name):
-        assert load_agent("webwise", params=params).name == name
-
-    @pytest.mark.parametrize(
-        ("params", "reason"),
-        [
-            ({"steps": "one"}, "steps 'one' is not one of multi, single"),
-            ({"examples": "all"}, "examples 'all' is not one of none, built-in, nor a file of"),
-            ({"objects": "none"}, 'give "steps": "single" too'),
-            ({"objects": "some"}, "objects 'some' is not one of filtered, whole, none"),
-            ({"programs": 0}, "programs must be an integer from 1 to 1000, not 0"),
-            ({"task_message": 14}, "task_message must be an integer from 0 to 13, not 14"),
-            ({"task_message": 1, "steps": "single"}, 'so leave out "steps": "single"'),
-            (
-                {"steps": "single", "objects": "none", "messages": "three"},
-                "objects 'none' has one message, so leave out messages",
-            ),
-            ({"programs": True}, "programs must be an integer from 1 to 1000, not True"),
-        ],
-    )
-    def test_a_wrong_parameter_is_refused(self, params, reason):
-        with pytest.raises(UsageError) as caught:
-            load_agent("webwise", params=params)
-        assert reason in str(caught.value)
 
 
 def test_options_of_a_real_list_are_selected_together(browser):
