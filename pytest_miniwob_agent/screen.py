@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable
+from itertools import pairwise
 
 from lxml import etree
 
@@ -34,16 +35,19 @@ def cell(x: float, y: float) -> str:
 def render(elements: Iterable[Element], disabled: Collection[int] = ()) -> str:
     """Render elements, one per line, without the ids that are `disabled` (5.2)."""
     return "\n".join(
-        (_tree_line if element.role else _line)(element, element.id in disabled)
-        for element in elements
+        _tree_line(element, element.id in disabled, after.depth > element.depth)
+        if element.role
+        else _line(element, element.id in disabled)
+        for element, after in pairwise([*elements, Element(None, "end")])
     )
 
 
-def _tree_line(element: Element, disabled: bool) -> str:
+def _tree_line(element: Element, disabled: bool, has_lines: bool) -> str:
     parts = [element.role, *([_quoted(element.text)] if element.text else [])]
     if element.id is not None and not disabled:
         parts.append(f"id={element.id}")
-    value = [("value", element.value)] if isinstance(element.value, str) else []
+    written = None if has_lines else element.value  # what an editor has is below it
+    value = [("value", written)] if isinstance(written, str) else []
     for name, detail in [*value, *element.details]:
         plain = re.fullmatch(r"[\w.,%/:#-]+", detail)
         shown = detail if plain else _quoted(detail)

@@ -143,6 +143,65 @@ def test_a_thing_has_the_name_that_assistive_technology_says(open_tree):
     raise AssertionError(f"{wanted} is not in its place in {said}")
 
 
+EDITORS = {
+    "<p>One <b>bold</b></p><p>Two</p>": ("One bold\nTwo", r' value="One bold\nTwo"'),
+    "<span>import</span> <span>os</span>": ("import os", ' value="import os"'),
+    "<p><span>Hello </span><b>you</b></p>": ("Hello you", ' value="Hello you"'),
+    "One<br>Two<br>": ("One\nTwo", r' value="One\nTwo"'),
+    "<pre>if a:<br>  b<br><br>c</pre>": ("if a:\n  b\n\nc", r' value="if a:\n  b\n\nc"'),
+    "<p>a&nbsp; b</p><p>&#xfeff;<br></p><p hidden>c</p><p>d</p>":
+        ("a  b\n\nd", r' value="a  b\n\nd"'),
+    "<p>Ask <b contenteditable=false><i>@</i><i>Ann</i></b> now</p>":
+        ("Ask @Ann now", ' value="Ask @Ann now"'),
+    "<style>.hint::before { content: 'Write here' }</style><p class=hint><br></p>":
+        ("", ' value="" shows="Write here"'),
+    "<i style='pointer-events:none'>Write here</i>": ("", ' value="" shows="Write here"'),
+    "<p>Go <a href=#>there</a>, <b>now</b></p><p>End</p>":
+        ("Go there, now\nEnd", '\n  text "Go"\n  link "there"\n  text ", now"\n  text "End"'),
+    "<p>Say</p><ul><li>One<li>Two</ul>":
+        ("Say\nOne\nTwo", '\n  text "Say"\n  list\n    listitem "One"\n    listitem "Two"'),
+    "<h2>Head</h2><p>Text</p>": ("Head\nText", '\n  heading "Head" level=2\n  text "Text"'),
+    "<p>Up</p><table><tr><td>1</table>":
+        ("Up\n1", '\n  text "Up"\n  table\n    row\n      cell "1"'),
+    "<p>Ask <b role=button contenteditable=false>@Ann</b> now</p>":
+        ("Ask @Ann now", '\n  text "Ask"\n  button "@Ann"\n  text "now"'),
+}  # fmt: skip
+
+
+def test_an_editor_has_its_text_as_value_which_lines_below_it_replace_on_screen(open_tree):
+    env, shown = open_tree("".join(f"<div contenteditable>{inner}</div>" for inner in EDITORS))
+    expected = "\n".join("textbox" + line for _, line in EDITORS.values()).split("\n")
+    assert [line.removesuffix(" outside") for line in without_ids(shown[1:])] == expected
+    editors = [one for one in env.reset(screen="tree").elements if one.role == "textbox"]
+    assert [one.value for one in editors] == [value for value, _ in EDITORS.values()]
+
+
+@pytest.mark.parametrize("editable", [
+    "<body contenteditable>{}</body>",
+    "<body>{}<script>document.designMode = 'on'</script></body>",
+])  # fmt: skip
+def test_a_frame_that_is_edited_is_an_editor(open_tree, editable):
+    source = editable.format("<p>See <a href=#>this</a></p>")
+    _, shown = open_tree(f'<iframe title=F srcdoc="{source}"></iframe>')
+    assert without_ids(shown) == [
+        'iframe "F"', "  textbox", '    text "See"', '    link "this"'
+    ]  # fmt: skip
+
+
+def test_code_has_a_text_for_each_line(open_tree):
+    _, shown = open_tree("<pre><div><i>import</i><i> os</i></div><div><i>a</i> <i>=</i></div>")
+    assert without_ids(shown) == ['text "import os"', 'text "a ="']
+
+
+def test_a_cell_or_a_field_with_a_name_has_the_text_beside_what_is_in_it(open_tree):
+    _, shown = open_tree("""<table><tr><td aria-label=Total>7 <button>More</button></table>
+        <h1 contenteditable>Title</h1>""")
+    assert without_ids(shown) == [
+        "table", "  row", '    cell "Total"', '      text "7"', '      button "More"',
+        'heading "Title" value=Title level=1',
+    ]  # fmt: skip
+
+
 SHADOW = """
     <x-field aria-label="Of the host"></x-field>
     <x-button><b slot=name>Slotted</b> default</x-button>

@@ -8,6 +8,7 @@ import {
   NEW, aims, body, childrenOf, extent, focusedElement, folding, parentOf, place, target, visible,
 } from "./sight.js";
 import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
+import { edits, spaced, written } from "./editors.js";
 import {
   FORMATS, beginning, choices, covered, inSight, limits, painted, pictured, scrollState,
   scrolls, wholePage,
@@ -56,9 +57,7 @@ export const roleOf = (element) => {
   const owner = /^(li|td|th|tr)$/.test(tag) ? plain(element).closest("ul, ol, menu, table") : element;
   if (!owner || NO_ROLE.test(plain(owner).getAttribute("role"))) return "";
   const implicit = Object.hasOwn(IMPLICIT, tag) ? IMPLICIT[tag](element) : BY_TAG[tag];
-  const edited = plain(element).isContentEditable
-    && !plain(parentOf(element))?.isContentEditable;
-  return implicit || (edited ? "textbox" : "");
+  return implicit || (edits(element) ? "textbox" : "");
 };
 
 // What an element in a name says instead of its content; null where it says that.
@@ -191,7 +190,8 @@ const isDecor = (item) => isText(item) || (item.role === "generic" && !item.acti
   || item.role === "img";
 const joined = (items) => squeeze(items.map(({ text }) => text).join(""));
 
-// Texts that flow into one another are one text. An element around all of them stands for it.
+// Texts that flow into one another are one text, and so are all in a line of an editor or of code. An
+// element around all of them stands for it.
 const merged = (items, element) => {
   const found = [];
   for (let at = 0; at < items.length;) {
@@ -200,7 +200,8 @@ const merged = (items, element) => {
     const run = items.slice(at, end).filter(({ text }) => text.trim());
     const around = end - at === items.length && visible(element) ? element : run[0]?.node;
     const text = items.slice(at, end).map((item) => item.text).join("");
-    const flowing = run.some(({ node }) => node instanceof Text);
+    const flowing = run.some(({ node }) => node instanceof Text)
+      || (NEW && run.length > 0 && (plain(element).isContentEditable || spaced(element)));
     const aim = run.flatMap((item) => item.aim ?? []);
     found.push(...(flowing ? [{ ...run[0], node: around, text, aim }] : run));
     if (end < items.length) found.push(items[end++]);
@@ -246,7 +247,8 @@ const close = ({ node: element, role, kids: found }) => {
   if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
-  const kept = byContent || (widget && name && !textual) ? kids.filter((kid) => !isDecor(kid))
+  const labelled = name && !textual && (NEW ? NAMED_BY_CONTENT.has(role) : widget);
+  const kept = byContent || labelled ? kids.filter((kid) => !isDecor(kid))
     : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
   return [{ ...item, kids: kept, aim: byContent ? aim : null }];
 };
@@ -341,7 +343,7 @@ const details = (item, value, point, marks) => {
     options: choices(node) || suggested.join(" | "),
     placeholder: plain(node).placeholder === text ? "" : plain(node).placeholder,
     image: text ? "" : pictured(node),
-    shows: value === item.shows ? "" : item.shows,
+    shows: squeeze(String(value ?? "")) === item.shows ? "" : item.shows,
     class: unnamed ? classes(node) : "",
     state: states(item, point, marks),
     ...Object.fromEntries(scrollState(node)),
@@ -364,8 +366,9 @@ const line = (item, depth, marks) => {
   const found = described(node, text, shown);
   if (plain(node).type in FORMATS) found.point = beginning(node);
   if (!found.point && !visible(shown)) found.id = null;
-  const edited = role === "textbox" && found.value === null && !item.kids.length; // not a field
-  const value = edited ? item.shows ?? "" : /^(button|listbox)$/.test(role) ? null : found.value;
+  const edited = found.value === null && (role === "textbox" || (NEW && edits(node))); // not a field
+  const value = edited && NEW ? written(node) : edited && !item.kids.length ? item.shows ?? ""
+    : /^(button|listbox)$/.test(role) ? null : found.value;
   return { ...found, classes: "", value, role, depth,
     details: details({ ...item, text }, value, found.point, marks) };
 };
