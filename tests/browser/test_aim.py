@@ -1,7 +1,6 @@
 """What an action on a line of the tree hits, in a real Chromium."""
 
 import pytest
-from support.own_pages import Pages
 
 from pytest_miniwob_agent import Click, DoubleClick, Hover
 
@@ -11,13 +10,11 @@ TASK = '<script>window.task = {goal: "g", reward: () => window.hit ? 1 : 0}</scr
 
 
 @pytest.fixture
-def open_tree(tmp_path, browser):
+def open_tree(pages):
     """Open a page with this body; returns the environment and what the tree shows."""
-    pages = Pages(tmp_path / "pages", browser)
 
     def make(body, version=2):
-        pages.write(page_html=f"<!DOCTYPE html><body>{TASK}{body}</body>")
-        env = pages.open("page")
+        env = pages.make(TASK + body)
         env.screen_version = version
         return env, env.reset(screen="tree")
 

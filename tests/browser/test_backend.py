@@ -1,7 +1,5 @@
 """Your own pages with a backend: requests that the task answers, or nothing."""
 
-from textwrap import dedent
-
 import pytest
 from support.own_pages import click, texts
 
@@ -237,7 +235,7 @@ WAITING = """
 
 
 class TestHandlersThatWait:
-    @pytest.mark.parametrize("full", [False, True])
+    @pytest.mark.parametrize("screen", ["compact", "full"])
     @pytest.mark.parametrize(
         ("button", "said"),
         [
@@ -247,19 +245,16 @@ class TestHandlersThatWait:
             ("Request", '"slow" 800'),
         ],
     )
-    def test_time_passes_until_they_answer(self, pages, full, button, said):
-        pages.write(page_html=f"<!DOCTYPE html><body>{dedent(WAITING)}</body>")
-        env = pages.open("page")
-        seen = env.reset(screen="full" if full else "compact")
+    def test_time_passes_until_they_answer(self, pages, screen, button, said):
+        env, seen = pages.show(WAITING, screen=screen)
         assert said in texts(click(env, seen, button).observation)
         assert list(env.remarks()) == []
 
-    @pytest.mark.parametrize("full", [False, True])
-    def test_one_that_never_answers_is_named(self, pages, full):
-        pages.write(page_html=f"<!DOCTYPE html><body>{dedent(WAITING)}</body>")
-        env = pages.open("page")
+    @pytest.mark.parametrize("screen", ["compact", "full"])
+    def test_one_that_never_answers_is_named(self, pages, screen):
+        env, seen = pages.show(WAITING, screen=screen)
         with pytest.raises(PageError) as error:
-            click(env, env.reset(screen="full" if full else "compact"), "Never")
+            click(env, seen, "Never")
         why = 'task.api["GET /never"] did not answer within 10 seconds of the page\'s clock'
         assert str(error.value).endswith(f"page.html: {why}")
 

@@ -5,7 +5,7 @@ from itertools import chain, pairwise
 
 import pytest
 from support.in_browser import run_script, windows
-from support.own_pages import click, texts
+from support.own_pages import TASK, click, texts
 
 from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Paste, Select, Wait
 from pytest_miniwob_agent.core.errors import PageError
@@ -57,15 +57,12 @@ COPY = """
     <button onclick="navigator.clipboard.writeText('a link').then(() => say('done'))">Copy</button>
     <button onclick="navigator.clipboard.readText().then(say)">Show</button>
     <input> <p id="out"></p>
-    <script>
-      const say = (text) => { out.textContent = text; };
-      const task = { goal: "Copy.", reward: () => 0 };
-    </script>
+    <script>const say = (text) => { out.textContent = text; };</script>
 """
 
 
 def test_buttons_and_actions_share_a_clipboard_until_the_next_trial(pages):
-    env, seen = pages.show(COPY)
+    env, seen = pages.show(COPY + TASK)
     [field] = [element.id for element in seen.elements if element.value is not None]
     assert "done" in texts(click(env, seen, "Copy").observation)
     env.step(Click(field))
@@ -91,7 +88,6 @@ ORDER = """
           item[clientY < top + height / 2 ? "before" : "after"](moved);
         };
       }
-      const task = { goal: "Sort.", reward: () => 0 };
     </script>
 """
 
@@ -107,9 +103,8 @@ ORDER = """
 )
 def test_a_drag_to_an_item_of_a_list_takes_its_place(pages, drag, order):
     """Such pages look in which half of the item the mouse is; at a place it may be in either."""
-    pages.write(order_html=f"<!DOCTYPE html><body>{ORDER}</body>")
-    env = pages.open("order")
-    ids = {element.text: element.id for element in env.reset().elements}
+    env, seen = pages.show(ORDER + TASK)
+    ids = {element.text: element.id for element in seen.elements}
     moved, other, *place = drag
     after = env.step(Drag(ids[moved], ids[other], end=place[0] if place else None)).observation
     assert "".join(texts(after)) == order
@@ -185,8 +180,7 @@ class TestDeclaredTask:
               };
             </script>
         """
-        pages.write(page_html=f"<!DOCTYPE html><body>{body}</body>")
-        shown = [texts(pages.open("page", seed).reset())[0].split() for seed in range(1000, 1008)]
+        shown = [texts(pages.show(body, seed)[1])[0].split() for seed in range(1000, 1008)]
         assert {float(before) for before, _ in shown} == {48271 / 2147483647}
         first = [float(number) for _, number in shown]
         steps = {round((b - a) % 1, 2) for a, b in pairwise(first)}
@@ -209,7 +203,6 @@ class TestDeclaredTask:
         body = """
             <button onclick="ask()">Ask</button><p id="shown"></p>
             <script>
-              window.task = { goal: "Ask.", reward: () => 0 };
               const ask = () => setTimeout(async () => {
                 const texts = await Promise.all([1, 2].map(async (n) =>
                   (await fetch(`${n}.txt`)).text()));
@@ -218,33 +211,28 @@ class TestDeclaredTask:
             </script>
         """
         pages.write(**{"1_txt": "one", "2_txt": "two"})
-        env, seen = pages.show(body)
+        env, seen = pages.show(body + TASK)
         assert texts(click(env, seen, "Ask").observation)[-1] == "one,two"
 
-    @pytest.mark.parametrize(
-        "request_",
-        [
+    def test_a_request_that_ends_without_an_event_is_not_waited_for(self, pages):
+        requests = [
             "x.open('GET', 'http://example.org/', false); x.send()",
             "x.open('GET', '1.txt'); x.send(); x.open('GET', '1.txt'); x.send()",
             "x.open('GET', '1.txt'); x.send(); x.open('GET', '1.txt')",
             "x.open('GET', '1.txt'); x.send(); x.send()",
             "x.open('GET', '1.txt', false); x.send(); x.open('GET', '1.txt'); x.send()",
             "x.open('GET', '1.txt'); x.send(); x.abort()",
-        ],
-    )
-    def test_a_request_that_ends_without_an_event_is_not_waited_for(self, pages, request_):
-        body = f"""
-            <button onclick="try {{ ask(new XMLHttpRequest()) }} catch {{ }} done()">Ask</button>
-            <p id="shown"></p>
-            <script>
-              const task = {{ goal: "Ask.", reward: () => 0 }};
-              const ask = (x) => {{ {request_} }};
-              const done = () => {{ document.getElementById("shown").textContent = "asked" }};
-            </script>
-        """
+        ]
+        buttons = "".join(
+            f"""<button onclick="const x = new XMLHttpRequest(); try {{ {request} }} catch {{ }}
+              shown.textContent = 'asked {number}'">{number}</button>"""
+            for number, request in enumerate(requests)
+        )
         pages.write(**{"1_txt": "one"})
-        env, seen = pages.show(body)
-        assert texts(click(env, seen, "Ask").observation)[-1] == "asked"
+        env, seen = pages.show(f'{buttons}<p id="shown"></p>{TASK}')
+        for number in range(len(requests)):
+            seen = click(env, seen, str(number)).observation
+            assert texts(seen)[-1] == f"asked {number}"
 
 
 CORE_PAGE = """
@@ -350,7 +338,7 @@ class TestSite:
     def test_a_first_page_may_lead_to_another_at_once(self, pages):
         pages.write(
             site__index_html="<script>location.replace('/start.html');</script>",
-            site__start_html="<p>here</p><script>task = {goal: 'g', reward: () => 0};</script>",
+            site__start_html=f"<p>here</p>{TASK}",
         )
         assert texts(pages.open("site").reset()) == ["here"]
 
@@ -581,11 +569,11 @@ def test_a_built_site_of_modules_that_load_others_is_read_when_all_are_there(pag
         site__index_html="""
             <link rel="stylesheet" href="/assets/style.css">
             <script type="module" src="/assets/app.js"></script><div id="root"></div>
-        """,
+        """
+        + TASK,
         site__assets__style_css="@import 'more.css'; p { color: red; }",
         site__assets__more_css="p { width: 100px; }",
         site__assets__app_js="""
-            window.task = { goal: "Look.", reward: () => 0 };
             const root = document.getElementById("root");
             root.innerHTML = "<button>About</button>";
             root.firstChild.onclick = async () => {
@@ -615,10 +603,9 @@ def test_a_page_sees_what_is_drawn_before_it_is_read(pages):
           new ResizeObserver(() => show("size", "has a size")).observe(list);
           new IntersectionObserver(() => show("sight", "is in sight")).observe(list);
           list.onscroll = () => show("scrolled", `has scrolled by ${list.scrollTop}`);
-          const task = { goal: "Look.", reward: () => 0 };
         </script>
     """
-    env, seen = pages.show(body)
+    env, seen = pages.show(body + TASK)
     assert {"has a size", "is in sight"} < set(texts(seen))
     assert "has scrolled by 100" in texts(click(env, seen, "Scroll").observation)
 
@@ -648,10 +635,9 @@ WITH_FRAMES = {
 
 def test_a_page_has_heard_what_comes_with_a_frame_before_it_is_read(pages):
     script = """<style>dialog { position: static }</style><script>
-        const task = { goal: "Look.", reward: () => 0 };
         window.told = (what) => document.body.append(`told of ${what}`);
         </script>"""
-    env, _ = pages.show(script + "".join(WITH_FRAMES.values()))
+    env, _ = pages.show(script + "".join(WITH_FRAMES.values()) + TASK)
     for _ in range(5):
         seen = env.reset()
         for name in WITH_FRAMES:
@@ -714,10 +700,9 @@ def test_what_a_page_draws_anew_under_the_mouse_is_notified_of_it(doctype, pages
             [button, *_] = seen.elements
 
 
-@pytest.mark.parametrize("full", [False, True])
-def test_open_shadow_trees_and_slots_are_read_and_used(pages, full):
-    env, _ = pages.show(SHADOW)
-    seen = env.reset(screen="full" if full else "compact")
+@pytest.mark.parametrize("screen", ["compact", "full"])
+def test_open_shadow_trees_and_slots_are_read_and_used(pages, screen):
+    env, seen = pages.show(SHADOW, screen=screen)
     assert {"Your name", "Send", "Parsed"} <= set(texts(seen))
     [field] = [element.id for element in seen.elements if element.tag == "input_text"]
     after = env.step(Enter("Ada", field)).observation
@@ -770,9 +755,9 @@ class TestFrames:
         pages.write(site__index_html=FRAMING, site__inner_html=FRAME)
         return pages.open("site", 4)
 
-    @pytest.mark.parametrize("full", [False, True])
-    def test_a_page_of_the_folder_is_read_and_used_where_it_shows(self, site, full):
-        seen = site.reset(screen="full" if full else "compact")
+    @pytest.mark.parametrize("screen", ["compact", "full"])
+    def test_a_page_of_the_folder_is_read_and_used_where_it_shows(self, site, screen):
+        seen = site.reset(screen=screen)
         assert {"Above", "2020", "word 4", "Press"} <= set(texts(seen))
         after = click(site, seen, "Press").observation
         assert "pressed" in texts(after)
@@ -805,7 +790,7 @@ class TestFrames:
 
     def test_it_shares_the_clipboard_of_the_page(self, pages):
         pages.write(inner_html="<!DOCTYPE html><body><b>Inside</b><input>")
-        env, seen = pages.show(f'{COPY}<iframe src="/inner.html"></iframe>')
+        env, seen = pages.show(f'{COPY}{TASK}<iframe src="/inner.html"></iframe>')
         after = click(env, seen, "Copy").observation
         [inside] = [element.id for element in seen.elements if element.text == "Inside"]
         *_, field = (element.id for element in after.elements if element.value is not None)
