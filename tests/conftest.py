@@ -51,6 +51,9 @@ def pytest_report_header():
     return None
 
 
+CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+"""Where the browser keeps what it has read of the fonts; runs by `pytester` have another home."""
+
 STARTING = {"browser", "display", "grid", "miniwob_browser", "pytester"}
 """Fixtures that start a browser, a Grid or an inner pytest run."""
 
@@ -246,6 +249,7 @@ def pytester(loaded_modules, request, pytester, monkeypatch):
     with the marker `own_browser`.
     """
     monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS)
+    monkeypatch.setenv("XDG_CACHE_HOME", CACHE)  # or each browser would read all fonts
     if request.node.get_closest_marker("own_browser"):
         return pytester
     shared = SharedBrowser(lambda: request.getfixturevalue("browser"))

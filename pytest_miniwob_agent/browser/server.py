@@ -78,6 +78,7 @@ SETTINGS = f"""<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
   {{folders}}
+  <cachedir prefix="xdg">pytest-miniwob-agent/fonts</cachedir>
   <cachedir>{{cache}}</cachedir>
   <match target="pattern">
     <test name="family"><string>{FAMILY}</string></test>
@@ -91,7 +92,9 @@ SETTINGS = f"""<?xml version="1.0"?>
 </fontconfig>
 """
 """Settings of fontconfig without those of the machine: of what a page asks for, whatever is not
-there is the first font that has the character, in its one weight."""
+there is the first font that has the character, in its one weight. What fontconfig has read of the
+fonts is kept for the next browser, as that takes a quarter of a browser's start; where the user's
+folder for such files can't be written, it ends with this one."""
 
 MACHINES = ("FONTCONFIG_", "FC_", "FREETYPE_")
 """How variables begin that would change what fontconfig finds and how its fonts are drawn."""

@@ -84,6 +84,22 @@ def test_fonts_of_the_machine_make_no_difference(pages, machine, tmp_path):
 
 
 @pytest.mark.integration
+def test_what_is_read_of_the_fonts_is_kept_for_the_next_browser_where_it_can_be(tmp_path):
+    def start(cache):
+        env = {"XDG_CACHE_HOME": str(cache)}
+        with closing(process.Browser(launcher=LocalLauncher(env=env))) as browser:
+            assert browser.driver
+            assert browser.has_fonts
+        return {path: path.stat().st_mtime_ns for path in cache.rglob("*.cache-*")}
+
+    kept = start(tmp_path)
+    assert kept
+    assert start(tmp_path) == kept
+    (tmp_path / "file").touch()
+    assert start(tmp_path / "file") == {}
+
+
+@pytest.mark.integration
 def test_text_is_the_same_where_the_fonts_are_sent_with_the_page(pages, machine, monkeypatch):
     """As on a Grid and on macOS, whose fonts can't be taken away; also letters that come later."""
     more = f"<button onclick='more.innerHTML = `{TEXT}`'>More</button><div id=more></div>"
