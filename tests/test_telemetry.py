@@ -164,12 +164,7 @@ SILENT = "took no more within "
         *(
             pytest.param(*case, marks=pytest.mark.sweep)
             for case in (
-                (401, "answered 401", WORKER),
-                (404, "answered 404", TRACE),
-                (500, "answered 500", TRACE),
                 (503, "answered Service Unavailable", WORKER),
-                ("silent", SILENT, WORKER),
-                ("refused", "can't be reached", LIVE),
                 ("unresolvable", "can't be reached", LIVE),
             )
         ),

@@ -360,37 +360,47 @@ def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, numb
 MOMENTS = 4
 
 
-@pytest.mark.sweep
-@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
-@pytest.mark.parametrize("moment", range(MOMENTS))
-def test_a_recording_killed_at_any_moment_loses_no_call_but_the_one_under_way(
-    model, tmp_path, moment, again
-):
-    """Before a body, a call, traffic or a cassette is written, or the unfinished one removed."""
+def record_until(last, source, folder, model):
+    """Record a copy of a project, killed before a change on disk; the copy and all changes."""
+    project = Project(source, folder, ["-korder"])
+    changes = folder / "changes.txt"
+    own = {"KILL_AT": str(last), "CHANGES": str(changes), "OPENAI_API_KEY": "none"}
+    model.requests.clear()
+    project.start("-psupport.plugins.kill", *recording(model), **own).communicate()
+    return project, changes.read_text().splitlines()
+
+
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in ("first", "again")],
+)
+def whole(request, model, tmp_path_factory):
+    """A project to record, the changes on disk and the calls that this takes undisturbed."""
+    folder = tmp_path_factory.mktemp("whole")
     source = ROOT / "tests" / "apps" / "flask_shop"
-    if again:
-        earlier = Project(source, tmp_path / "earlier", ["-korder"])
+    if request.param == "again":
+        earlier = Project(source, folder / "earlier", ["-korder"])
         earlier.record(model)
         source = earlier.folder
         tests = source / "test_shop.py"
         tests.write_text(tests.read_text().replace("5 Quay.", "5 Quay!"))
+    _, changes = record_until(-1, source, folder, model)
+    return source, changes, len(model.requests)
 
-    def begin(name, last):
-        project = Project(source, tmp_path / name, ["-korder"])
-        changes = tmp_path / f"{name}.txt"
-        own = {"KILL_AT": str(last), "CHANGES": str(changes), "OPENAI_API_KEY": "none"}
-        model.requests.clear()
-        project.start("-psupport.plugins.kill", *recording(model), **own).communicate()
-        return project, changes.read_text().splitlines()
 
-    _, changes = begin("whole", -1)
-    whole = len(model.requests)
+@pytest.mark.sweep
+@pytest.mark.parametrize("moment", range(MOMENTS))
+def test_a_recording_killed_at_any_moment_loses_no_call_but_the_one_under_way(
+    whole, model, tmp_path, moment
+):
+    """Before a body, a call, traffic or a cassette is written, or the unfinished one removed."""
+    source, changes, needed = whole
     last = moment * (len(changes) - 1) // (MOMENTS - 1)
-    project, made = begin("killed", last)
+    project, made = record_until(last, source, tmp_path, model)
     assert len(made) == last + 1
     asked = len(model.requests)
     results, _ = project.record(model)
     under_way = made[-1].endswith(".partial.yaml") and "rename" in made[-1]
-    assert asked < whole or not under_way
-    assert len(model.requests) == whole + under_way
+    assert asked < needed or not under_way
+    assert len(model.requests) == needed + under_way
     check((project, results, {"live_server"}), IN_ORDER)
