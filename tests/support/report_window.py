@@ -1,6 +1,7 @@
 """A Chromium that shows the pages of reports from disk, as that of a reader does."""
 
 import base64
+import itertools
 import os
 import shutil
 from pathlib import Path
@@ -33,6 +34,7 @@ class Window:
             options.add_argument("--no-sandbox")
         service = webdriver.ChromeService(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(options=options, service=service)
+        self._loads = itertools.count()
         self.look_like(width, theme)
 
     def look_like(self, width, theme):
@@ -46,8 +48,9 @@ class Window:
 
     def open(self, folder, place="#/"):
         """Open a page of a report anew, and wait until it is drawn."""
-        self.driver.get("about:blank")
-        self.driver.get((folder / "index.html").as_uri() + place)
+        page = (folder / "index.html").as_uri()
+        # Only the fragment may differ from the page that is open, which would not load it anew.
+        self.driver.get(f"{page}?{next(self._loads)}{place}")
         self.wait(lambda: self.shown("#overview > *, #item > *, #trouble"))
 
     def wait(self, condition):
