@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -57,6 +59,15 @@ SIGNS = {
 EDITING = {"a": "SelectAll", "c": "Copy", "v": "Paste", "x": "Cut", "y": "Redo", "z": "Undo"}
 EDITING |= {"A": "SelectAll", "Z": "Redo"}
 """What an editor does for a key with CTRL."""
+
+SHOWN = {
+    "date": ("%Y-%m-%d", ["%m/%d/%Y", "%m%d%Y"]),
+    "time": ("%H:%M", ["%I:%M%p", "%I%M%p"]),
+    "datetime-local": ("%Y-%m-%dT%H:%M", ["%m/%d/%Y%I:%M%p", "%m%d%Y%I%M%p"]),
+    "month": ("%Y-%m", ["%B%Y", "%b%Y", "%m%Y", "%m/%Y"]),
+    "week": ("%G-W%V", ["Week%V%G%u", "%V%G%u"]),
+}
+"""The value of a field by its type, and how it is shown and typed, without spaces and commas."""
 
 _NUMBER = re.compile(r"[-+]?\d{1,9}(\.\d{1,9})?")
 
@@ -204,6 +215,8 @@ class NativeInput:
         self._files = files
         self._stood: float | None = None
         """The number of a spinner before another one is typed."""
+        self._value: str | None = None
+        """The value that a field is set to, which takes no free text."""
         try:
             self._add()
         except _Impossible as reason:
@@ -274,6 +287,10 @@ class NativeInput:
                     raise _Impossible(f"no key types the character U+{ord(letter):04X}")
                 if isinstance(self.action, actions.Enter):
                     element = self.action.element
+                    if kind := self._ask("setType", element):
+                        self._value = _value_of(kind, text.strip())
+                        self.gesture.move(self._aim("settable", element, self._value))
+                        return
                     self.gesture.move(self._ask("caret", element, self._point(element)))
                     self.gesture.click()
                     if _NUMBER.fullmatch(text):
@@ -327,10 +344,11 @@ class NativeInput:
         self._drag_along(points)
 
     def further(self) -> Iterator[Gesture]:
-        """What a person does next: a spinner that refuses typed digits is set by arrow keys.
-
-        One press shows how far it moves, and the others follow.
+        """What comes next: a field that takes no free text is set, and a spinner that refuses
+        typed digits by arrow keys. One press shows how far it moves, and the others follow.
         """
+        if self._value is not None:
+            self._ask("set", *actions.elements_of(self.action), self._value)
         if self._stood is None or not isinstance(self.action, actions.Enter):
             return
         wanted, element = float(self.action.text), self.action.element
@@ -429,6 +447,16 @@ def _require(possible: Any, otherwise: str) -> None:
 def _is_near(place: actions.Place) -> bool:
     """True for numbers that are neither NaN nor far beyond a page's edges."""
     return all(abs(number) <= actions.MAX_PIXELS for number in place)
+
+
+def _value_of(kind: str, text: str) -> str:
+    """The value of a field that takes no free text, from how it is shown, or the text itself."""
+    form, shown = SHOWN.get(kind, ("", []))
+    plain = re.sub(r"[\s,]", "", text) + ("1" if kind == "week" else "")  # its first day
+    for one in shown:
+        with contextlib.suppress(ValueError):
+            return datetime.strptime(plain, one).strftime(form)
+    return text
 
 
 def _known(key: str) -> str:

@@ -24,6 +24,7 @@ from pytest_miniwob_agent.core.actions import (
     ClickAt,
     DoubleClick,
     DragFrom,
+    Enter,
     Hold,
     HoverAt,
     Point,
@@ -60,8 +61,11 @@ TYPED = {"date": ("%Y-%m-%d", "%m/%d/%Y"), "time": ("%H:%M", "%I:%M%p")}
 FIRST_PART = (8, 8)
 """A place in the first part of a field of `TYPED`, from which typing goes on to the others."""
 
-UNFILLABLE = {"button", "checkbox", "color", "file", "image", "radio", "range", "reset", "submit"}
+UNFILLABLE = {"button", "checkbox", "file", "image", "radio", "reset", "submit"}
 """Types of fields that can't be filled with a text."""
+
+SET = {"color", "datetime-local", "month", "range", "week"}
+"""Types of fields that `Enter` sets to a value."""
 
 LONGEST = 20_000
 """The longest text, in characters, that is searched for an action."""
@@ -207,6 +211,8 @@ class Hand:
             form, typed = TYPED[kind]
             keys = datetime.strptime(value, form).strftime(typed)
             return [Click(element, FIRST_PART), Type(keys)]
+        if kind in SET:
+            return [Enter(_text(value), element)]
         if field.tag == "input":  # which drops them
             value = _text(value).replace("\n", "")
         text = [Type(value)] if _text(value) else []

@@ -118,6 +118,20 @@ class TestActions:
         [field], submit = fields(seen, role), bids(seen)["button 'Submit'"]
         assert end(player, f"fill({field!r}, {text!r})", f"click({submit!r})") == 1
 
+    @pytest.mark.parametrize(
+        ("kind", "value"),
+        [
+            ("color", "#00cc88"), ("range", "20"), ("month", "2024-02"), ("week", "2024-W09"),
+            ("datetime-local", "2024-02-29T13:45"),
+        ],
+    )  # fmt: skip
+    def test_fields_that_take_no_text_are_set(self, pages, kind, value):
+        reward = f"document.querySelector('input').value === '{value}' ? 1 : 0"
+        task = f'<script>window.task = {{ goal: "g", reward: () => {reward} }};</script>'
+        player = Player(pages.make(f"{task}<input type={kind}>"), screenshot=False)
+        [bid] = re.findall(r'<input[^>]* bid="(\d+)"', player.reset()["pruned_html"])
+        assert end(player, f"fill({bid!r}, {value!r})") == 1
+
     def test_a_drag_happens_at_mouse_up(self, play, browser):
         player, seen = play("drag-circle")
         x, y = middle(browser, "circle")

@@ -14,6 +14,7 @@ import { gone, located, news } from "./locators.js";
 import { goalNow, markup } from "./html.js";
 import { follow, settleFinely, takeChanges, wait } from "./waiting.js";
 import { aim, caret, option, reach, spinner } from "./aim.js";
+import { changed, set, setType, settable } from "./fields.js";
 import { boxes, point, sights, view } from "./picture.js";
 
 const { SETTLE, FINE_FRAME, BOXED } = Constants;
@@ -200,9 +201,7 @@ window.miniwobAgent = {
     const chosen = new DataTransfer();
     chosen.items.add(new File([bytes], name, { type, lastModified: Constants.EPOCH }));
     field.files = chosen.files;
-    for (const kind of ["input", "change"]) {
-      field.dispatchEvent(new Event(kind, { bubbles: true, composed: true }));
-    }
+    changed(field);
   },
   // Call one of the functions below in the document that shows the task.
   ask: (name, ...values) => {
@@ -232,6 +231,9 @@ window.miniwobAgent = {
   aim,
   caret,
   spinner,
+  setType,
+  settable,
+  set,
   dragged,
   selected,
   turned,

@@ -6,7 +6,7 @@ import { Main, outer, plain } from "./world.js";
 import { agentOf, viewport } from "./frames.js";
 import { live } from "./settle.js";
 import {
-  body, childrenOf, clipperOf, extent, focusedElement, folding, hitAt, owner, parentOf, passed,
+  NEW, body, childrenOf, clipperOf, extent, focusedElement, folding, hitAt, owner, parentOf, passed,
   place, samples, target, visible, within,
 } from "./sight.js";
 import { copied, described, idOf, ignored, squeeze } from "./leaves.js";
@@ -143,7 +143,8 @@ export const beginning = (field) => {
   return hitAt(...point) === field ? point : target(field);
 };
 
-export const FORMATS = { date: "MM/DD/YYYY", time: "HH:MMAM" };
+export const FORMATS = { date: "MM/DD/YYYY", time: "HH:MMAM",
+  ...(NEW && { "datetime-local": "MM/DD/YYYY, HH:MMAM", month: "MONTH YYYY", week: "Week WW, YYYY" }) };
 
 const MOST_OPTIONS = 100;
 export const choices = (element) => {

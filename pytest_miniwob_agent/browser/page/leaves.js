@@ -55,9 +55,14 @@ const tick = (element) => {
   return ["checkbox", "radio"].includes(control?.type) && !visible(control) ? control.checked : null;
 };
 
+// The field for which another element shows, by its id, or the element with that id.
+const fields = new WeakMap();
+export const fieldOf = (id) => fields.get(byId.get(id)) ?? byId.get(id);
+
 // An element, with the id and the place of what shows for it.
 export const described = (element, content, shown = element) => {
   const id = idOf(shown);
+  if (shown !== element) fields.set(shown, element);
   const known = plain(element);
   let tag = known.tagName.toLowerCase();
   let value = null;
