@@ -256,8 +256,9 @@ def trace(args: Sequence[str]) -> int:
     return plugin.traced
 
 
-LOOKS, PAUSE = 3, 1.5
-"""How often `certify_apps` looks at the start of an app, and real seconds between two looks."""
+LOOKS, PAUSE = 3, 1.1
+"""How often `certify_apps` looks at the start of an app, and real seconds before the last look, in
+which a clock of whole seconds goes on."""
 
 
 class _Looking(_Replay, Observer):
@@ -329,7 +330,7 @@ def _difference(case: Case, page: Page) -> str:
     """Return what differs between several starts of a page."""
     screens = []
     for number in range(LOOKS):
-        time.sleep(PAUSE if number else 0)
+        time.sleep(PAUSE if number == LOOKS - 1 else 0)
         elements = redact(page.reset(screen="tree")).elements
         screens.append(render(elements).splitlines())
     other = next((one for one in screens if one != screens[0]), screens[0])
