@@ -2,9 +2,9 @@
 
 import re
 import shutil
-import subprocess
 
 import pytest
+from support.git import commit
 from support.projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.results.file import Results, read_results
@@ -30,7 +30,7 @@ def lose(*lost):
 
 
 @pytest.fixture
-def run(project, chat_server, recordings):
+def run(project, recordings):
     """Run the project's items, as a model was recorded that loses some of them.
 
     Without `lost` the cassettes are those of the call before.
@@ -38,38 +38,22 @@ def run(project, chat_server, recordings):
 
     def run(*args, lost=None):
         if lost is not None:
-            use_recording(project, chat_server, recordings, lost)
+            kept = recordings / "-".join(["lost", *lost])
+            project.use_recordings(kept, lose(*lost), "--miniwob-trials=2")
         return project.runpytest(*args, "--miniwob-trials=2")
 
     return run
-
-
-def use_recording(project, chat_server, recordings, lost):
-    """Put cassettes of a model that loses these items into the project."""
-    cassettes, kept = project.path / "cassettes", recordings / "-".join(["lost", *lost])
-    if not kept.exists():
-        chat_server.reply = lose(*lost)
-        project.runpytest(
-            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "--miniwob-trials=2"
-        )
-        shutil.copytree(cassettes, kept)
-    shutil.rmtree(cassettes, ignore_errors=True)
-    shutil.copytree(kept, cassettes)
 
 
 @pytest.fixture
 def baseline(run, project, recordings):
     """A baseline in which one of the twelve items is not solved."""
     kept, file = recordings / "base.jsonl", project.path / "base.jsonl"
+    lost = ["click-menu-2 2"]
     if not kept.exists():
-        result = run("--miniwob-results=base.jsonl", lost=["click-menu-2 2"])
-        result.assert_outcomes(passed=11, failed=1)
-        shutil.copy(file, kept)
-    use_recording(project, None, recordings, ["click-menu-2 2"])
-    # The project's test file is called after the test that runs.
-    (path,) = project.path.glob("test_*.py")
-    test = f'"test":"{path.name}::test_solves"'
-    file.write_text(re.sub(r'"test":"[^"]*"', test, kept.read_text()))
+        run(f"--miniwob-results={kept}", lost=lost).assert_outcomes(passed=11, failed=1)
+    project.use_recordings(recordings / "-".join(["lost", *lost]), None)
+    shutil.copy(kept, file)
     return file
 
 
@@ -105,8 +89,7 @@ class TestResults:
         assert partial == ("8 items deselected", "2 items did not run")
 
     def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):
-        name = next(project.path.glob("test_*.py")).name
-        named = f"{name}::test_solves[{OTHER_MENU}]"
+        named = f"test_x.py::test_solves[{OTHER_MENU}]"
         reasons = {named: "only tests that were named", "--lf": "only what failed last"}
         for argument, reason in reasons.items():
             run("-p", "cacheprovider", "--miniwob-results=part.jsonl", argument)
@@ -151,9 +134,8 @@ class TestResults:
         assert baseline.read_bytes() == before
         assert not beside.exists()
 
-    @pytest.mark.parametrize("args", [["--collect-only"], ["-k", "no_such_item"]])
-    def test_nothing_is_written_where_no_item_runs(self, run, project, args):
-        result = run("--miniwob-results=none.jsonl", *args)
+    def test_nothing_is_written_where_no_item_runs(self, run, project):
+        result = run("--miniwob-results=none.jsonl", "-k", "no_such_item")
         assert not (project.path / "none.jsonl").exists()
         result.stdout.no_fnmatch_line("*none.jsonl*")
 
@@ -221,8 +203,7 @@ class TestItems:
             "explained": "pytest.fail(miniwob_episode.explain())",
             "undefined": "undefined",
         }
-        (path,) = project.path.glob("test_*.py")
-        path.write_text(
+        project.test_file.write_text(
             "import pytest\n\n"
             + "".join(
                 '@pytest.mark.miniwob("click-menu-2", seeds=[2])\n'
@@ -232,7 +213,7 @@ class TestItems:
         )
         result = run("--miniwob-baseline=base.jsonl", "-rxf")
         result.assert_outcomes(xfailed=2, failed=1)
-        result.stdout.fnmatch_lines([f"FAILED {path.name}::test_undefined*"])
+        result.stdout.fnmatch_lines(["FAILED test_x.py::test_undefined*"])
 
     def test_a_new_item_that_is_not_solved_does_not_fail_the_run(self, baseline, run):
         results = read_results(baseline).results
@@ -254,16 +235,16 @@ class TestMissing:
     def test_a_task_that_a_marker_lost_is_missing_whatever_the_arguments(
         self, baseline, run, project
     ):
-        path = next(project.path.glob("test_*.py"))
+        path = project.test_file
         path.write_text(path.read_text().replace('"click-menu-2", ', ""))
-        named = f"{path.name}::test_solves[1-screen-1-step/click-tab/1]"
+        named = "test_x.py::test_solves[1-screen-1-step/click-tab/1]"
         for args in ([named], ["--miniwob-seeds=1"]):
             result = run("--miniwob-baseline=base.jsonl", *args)
             assert result.ret == pytest.ExitCode.TESTS_FAILED, args
             result.stdout.fnmatch_lines(["gate items: FAILED", f"    {MENU}"])
 
     def test_items_of_a_test_that_was_not_asked_for_are_left_out(self, baseline, run, project):
-        path = next(project.path.glob("test_*.py"))
+        path = project.test_file
         text = path.read_text().replace('"click-menu-2", "click-tab*"', '"click-tab"')
         project.makepyfile(test_other=text)
         named = "test_other.py::test_solves[1-screen-1-step/click-tab/1]"
@@ -282,13 +263,11 @@ class TestMissing:
         [
             ["-k", "click-menu-2", "-n1"],
             ["--miniwob-seeds=1"],
-            ["--deselect", f"TEST::test_solves[{MENU}]"],
+            ["--deselect", f"test_x.py::test_solves[{MENU}]"],
         ],
         ids=["workers", "seeds", "deselect"],
     )
-    def test_items_that_are_left_out_on_purpose_need_not_run(self, baseline, run, project, args):
-        name = next(project.path.glob("test_*.py")).name
-        args = [arg.replace("TEST", name) for arg in args]
+    def test_items_that_are_left_out_on_purpose_need_not_run(self, baseline, run, args):
         result = run("--miniwob-baseline=base.jsonl", *args)
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
@@ -376,15 +355,9 @@ class TestSettings:
         ],
         ids=["part", "other file", "same file"],
     )
-    def test_a_changed_set_up_is_shown_and_how_to_keep_it(
-        self, baseline, project, chat_server, args, hint
-    ):
-        project.makeini("[pytest]\nminiwob_model = m2\n")
-        chat_server.reply = lose()
-        server = f"--miniwob-base-url={chat_server.url}"
-        result = project.runpytest(
-            "--miniwob-record=all", server, "--miniwob-baseline=base.jsonl", *args
-        )
+    def test_a_changed_set_up_is_shown_and_how_to_keep_it(self, baseline, project, args, hint):
+        project.server.reply = lose()
+        result = project.record("--miniwob-model=m2", "--miniwob-baseline=base.jsonl", *args)
         result.stdout.fnmatch_lines(
             [
                 "model: m -> m2",
@@ -393,9 +366,7 @@ class TestSettings:
             ]
         )
 
-    def test_what_an_agent_sends_is_known_and_where_its_code_changed(
-        self, project, chat_server, monkeypatch
-    ):
+    def test_what_an_agent_sends_is_known_and_where_its_code_changed(self, project):
         """An agent without prompt files, whose system prompt is rewritten in its code."""
         code = """
             class Mine:
@@ -408,15 +379,12 @@ class TestSettings:
                     user = {"role": "user", "content": "Go on."}
                     llm.chat([system, user], "plan", tools=tools, temperature=0)
         """
-        chat_server.reply = lambda prompt: "DONE"
-        server = f"--miniwob-base-url={chat_server.url}"
+        project.server.reply = lambda prompt: "DONE"
         judged = ["--miniwob-agent=my_agent:Mine", "--miniwob-baseline=base.jsonl"]
 
         def record(code, *args):
             project.makepyfile(my_agent=code)
-            return project.runpytest_subprocess(
-                "-k", "click-menu-2", *judged, "--miniwob-record=all", server, *args
-            )
+            return project.record("-k", "click-menu-2", *judged, *args, mode="all")
 
         record(code, "--miniwob-results=base.jsonl")
         [first, _] = read_results(project.path / "base.jsonl").results
@@ -439,22 +407,10 @@ class TestSettings:
         assert new.read_bytes() == baseline.read_bytes()
         run(*args).assert_outcomes(passed=11, xfailed=1)
 
-    def test_a_run_that_writes_its_own_baseline_is_judged_by_what_is_committed(
-        self, baseline, run, project
-    ):
-        for command in (
-            "init -q", "add base.jsonl", "-c user.name=n -c user.email=e@example.org commit -qm x",
-        ):  # fmt: skip
-            subprocess.run(["git", *command.split()], cwd=project.path, check=True)
-        args = ["--miniwob-baseline=base.jsonl", "--miniwob-results=base.jsonl"]
-        for lost in (["click-menu-2 1"], None):
-            assert run(*args, lost=lost).parseoutcomes() == {
-                "failed": 1, "passed": 10, "progressed": 1,
-            }  # fmt: skip
-
     @pytest.mark.parametrize(
         ("before", "after", "committed"),
         [
+            ("base.jsonl", "base.jsonl", True),
             ("base.jsonl", "link.jsonl", True),
             ("link.jsonl", "base.jsonl", True),
             ("base.jsonl", "link.jsonl", False),
@@ -472,10 +428,7 @@ class TestSettings:
         (tmp_path / "alias").symlink_to(project.path)
         before = before if before != "alias" else tmp_path / "alias/../alias/base.jsonl"
         if committed:
-            for command in (
-                "init -q", "add .", "-c user.name=n -c user.email=e@example.org commit -qm x",
-            ):  # fmt: skip
-                subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+            commit(project.path)
         args = [f"--miniwob-baseline={before}", f"--miniwob-results={project.path / after}"]
         for lost in (["click-menu-2 1"], None):
             result = run(*args, lost=lost)
@@ -500,10 +453,7 @@ class TestSettings:
         assert baseline.read_bytes() == base
 
     def test_a_first_pull_request_is_judged_by_its_tests_alone(self, baseline, run, project):
-        for command in (
-            "init -q -b main", "add tox.ini", "-c user.name=n -c user.email=e@a.org commit -qm x",
-        ):  # fmt: skip
-            subprocess.run(["git", *command.split()], cwd=project.path, check=True)
+        commit(project.path, "tox.ini")
         args = ["--miniwob-gate=paired", "--miniwob-results=base.jsonl", "-k", "click-tab"]
         remark = "gate paired: no baseline yet, nothing judged: main has no base.jsonl yet"
         for source in ("git:main", "git:main:base.jsonl"):

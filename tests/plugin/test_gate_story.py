@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from support.git import commit, git
 from support.projects import REFLECTIVE_PROMPTS, solve_menu
 
 from pytest_miniwob_agent.results.file import read_results
@@ -31,12 +32,7 @@ SUITE = """
 """
 ITEMS = 10
 
-INI = """[pytest]
-miniwob_model = m
-miniwob_prompts = prompts
-miniwob_baseline = results.jsonl
-addopts = -p no:randomly
-"""
+INI = "miniwob_prompts = prompts\nminiwob_baseline = results.jsonl\n"
 
 WEAK = {"click-pie/1", "email-inbox/1", "navigate-tree/1"}
 """The items that the model does not solve with the prompt of main."""
@@ -63,43 +59,26 @@ def unsolved(path):
 
 
 @pytest.fixture
-def story(project, chat_server, monkeypatch):
+def story(project):
     """The project with its recorded suite and baseline, committed on main; the model is running."""
-    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
-        monkeypatch.setenv(f"{name}_NAME", "a")
-        monkeypatch.setenv(f"{name}_EMAIL", "a@example.com")
-    chat_server.reply = answer
-    return Story(project, chat_server)
+    project.server.reply = answer
+    return Story(project)
 
 
 class Story:
     """A user's repository, and what the user does in it."""
 
-    def __init__(self, project, server):
-        self.project, self.server = project, server
+    def __init__(self, project):
+        self.project, self.server = project, project.server
         self.results = project.path / "results.jsonl"
         self.plan = project.mkdir("prompts") / "plan.txt"
-        for path in project.path.glob("test_*.py"):
-            path.unlink()
-        self.project.makepyfile(test_of_mine=SUITE)
-        self.project.makeini(INI)
+        project.write(SUITE, ini=INI)
         self.plan.write_text(PLAN, "utf-8")
-        self.record("--miniwob-results=results.jsonl").assert_outcomes(passed=7, failed=3)
+        recorded = project.record("--miniwob-results=results.jsonl")
+        recorded.assert_outcomes(passed=7, failed=3)
         assert unsolved(self.results) == cases(WEAK)
-        (self.project.path / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n.miniwob/\n")
-        self.git("init", "-q", "-b", "main")
-        self.commit("A suite and its baseline")
-
-    def git(self, *args):
-        subprocess.run(["git", *args], cwd=self.project.path, check=True, capture_output=True)
-
-    def commit(self, message):
-        self.git("add", ".")
-        self.git("commit", "-qm", message)
-
-    def record(self, *args):
-        url = f"--miniwob-base-url={self.server.url}"
-        return self.project.runpytest(*args, "--miniwob-record=new_episodes", url)
+        (project.path / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n.miniwob/\n")
+        commit(project.path)
 
     def elsewhere(self):
         """Judge the branch in a fresh clone, without a key and without access to a server.
@@ -108,7 +87,7 @@ class Story:
         """
         self.server.close()
         clone = self.project.path.parent / "clone"
-        self.git("clone", "-q", str(self.project.path), str(clone))
+        git(".", "clone", "-q", str(self.project.path), str(clone))
         nowhere = "http://127.0.0.1:9"
         kept = ("PATH", "HOME", "PYTEST_ADDOPTS")  # conftest blocks other plugins by the last
         env = {name: os.environ[name] for name in kept if name in os.environ}
@@ -128,7 +107,7 @@ def lost_by(lines):
 
 
 def test_a_worse_prompt_drifts_and_is_red(story):
-    story.git("checkout", "-qb", "change")
+    git(story.project.path, "checkout", "-qb", "change")
     story.plan.write_text(PLAN.replace(LAST_STEP, ""), "utf-8")
     asked = len(story.server.requests)
 
@@ -150,13 +129,13 @@ def test_a_worse_prompt_drifts_and_is_red(story):
     )
 
     # Recorded again: the gate lists the lost items, and only these.
-    result = story.record("--miniwob-baseline=git:main", "--miniwob-results=results.jsonl")
+    result = story.project.record("--miniwob-baseline=git:main", "--miniwob-results=results.jsonl")
     assert len(story.server.requests) - asked == 20  # the summaries fit as they are
     assert result.parseoutcomes() == {"passed": 4, "failed": 3, "xfailed": 3}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert lost_by(result.outlines) == cases(WORSE - WEAK)
     assert unsolved(story.results) == cases(WORSE)
-    story.commit("Shorten the plan prompt")
+    commit(story.project.path)
 
     run = story.elsewhere()
     assert "3 regressed" in run.stdout

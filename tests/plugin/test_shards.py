@@ -1,11 +1,10 @@
 """Runs of shards, split by the real pytest-split, and what is joined from them."""
 
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from support.git import commit
 from support.made_report import content
 from support.projects import FAKE_PAGE, solve_menu
 
@@ -16,35 +15,18 @@ from pytest_miniwob_agent.results.file import read_results
 pytestmark = pytest.mark.xdist_group("shards")
 
 
+def lose_a_tab(prompt):
+    lost = "click-tab 1" in prompt and ">Save<" in prompt
+    return "click id=3" if lost else solve_menu(prompt)
+
+
 @pytest.fixture
-def suite(project, chat_server, recordings, monkeypatch):
+def suite(project, recordings, monkeypatch):
     """A committed project with a recording in which one of the twelve items is not solved."""
-    project.makeconftest(FAKE_PAGE)
-    chat_server.reply = lambda prompt: (
-        "click id=3" if "click-tab 1" in prompt and ">Save<" in prompt else solve_menu(prompt)
-    )
-    cassettes, kept = project.path / "cassettes", recordings / "shards"
-    if kept.exists():
-        shutil.copytree(kept, cassettes)
-    else:
-        project.runpytest(
-            "--miniwob-record=new_episodes",
-            f"--miniwob-base-url={chat_server.url}",
-            "--miniwob-trials=1",
-        )
-        shutil.copytree(cassettes, kept)
-    commit(project)
+    project.use_recordings(recordings / "shards", lose_a_tab, "--miniwob-trials=1")
+    commit(project.path)
     monkeypatch.chdir(project.path)
     return project
-
-
-def commit(project):
-    for command in (
-        "init -q",
-        "add .",
-        "-c user.name=n -c user.email=e@example.org commit -q --allow-empty -m x",
-    ):
-        subprocess.run(["git", *command.split()], cwd=project.path, check=True)
 
 
 def run(suite, *arguments):
@@ -105,7 +87,7 @@ class TestSplits:
         status, output = merge(2, capsys)
         assert (status, Path("all.jsonl").exists()) == (2, False)
         assert "it has --miniwob-trials 1 (not 2)" in output.err
-        commit(suite)
+        commit(suite.path)
         run_shard(suite, 2, 2)
         assert "1.jsonl (shard 1 of 2) does not belong to the suite of" in merge(2, capsys)[1].err
 

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 
 import pytest
+from support.git import commit, git
 from support.made_results import run_of
 
 from pytest_miniwob_agent.cli import main
@@ -14,20 +15,13 @@ from pytest_miniwob_agent.results.file import read_results
 pytestmark = pytest.mark.integration
 
 
-def git(folder, *arguments):
-    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-    subprocess.run(["git", "-C", folder, *identity, *arguments], check=True, capture_output=True)
-
-
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A repository in whose folder sub a results file was committed twice and then deleted."""
-    git(tmp_path, "init", "-q", "-b", "main")
     path = tmp_path / "sub" / "r.jsonl"
     for letter in "+-":
         run_of(letter).write(path)
-        git(tmp_path, "add", ".")
-        git(tmp_path, "commit", "-q", "-m", "results")
+        commit(tmp_path)
     path.unlink()
     monkeypatch.chdir(path.parent)
     return tmp_path

@@ -2,9 +2,9 @@
 
 import json
 import re
-import subprocess
 
 import pytest
+from support.git import git
 from support.made_results import HOSTILE, after, before, joined, make_result, run_of
 
 from pytest_miniwob_agent.cli import main
@@ -203,9 +203,8 @@ def test_by_task_says_so_and_has_the_verdict_by_task_too(files, capsys):
 
 
 def test_without_a_baseline_nothing_is_judged(files, capsys, monkeypatch):
-    for command in ("init -q -b main", "-c user.name=n -c user.email=e@a.org commit -q -m x"
-                    " --allow-empty"):  # fmt: skip
-        subprocess.run(["git", *command.split()], cwd=files, check=True)
+    git(files, "init", "-q", "-b", "main")
+    git(files, "commit", "-q", "--allow-empty", "-m", "x")
     arguments = ["compare", "git:main", "new.jsonl", "--gate", "items"]
     remark = "no baseline yet, nothing judged: main has no new.j"
     assert main(arguments) == 0
