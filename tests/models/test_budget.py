@@ -22,8 +22,7 @@ CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 def live(project, chat_server):
     """Run two items of three calls each against the server; more arguments may follow."""
     chat_server.reply = solve_menu
-    args = ("--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}")
-    return lambda *more, only="click-menu-2": project.runpytest(*args, "-k", only, *more)
+    return lambda *more, only="click-menu-2": project.record("-k", only, *more)
 
 
 def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_server):

@@ -16,13 +16,12 @@ STOPPED = "*!* every model call would fail*!*"
 
 
 @pytest.fixture
-def record_all(project, chat_server):
+def record_all(project):
     """Record the project's twelve items of three calls each; `reply` answers the calls."""
 
-    def run(reply, *args, url=chat_server.url):
-        chat_server.reply = reply
-        args = ("--miniwob-record=new_episodes", f"--miniwob-base-url={url}", *args)
-        return project.runpytest(*args)
+    def run(reply, *args):
+        project.server.reply = reply
+        return project.record(*args)
 
     return run
 
@@ -42,7 +41,7 @@ def test_a_web_page_in_the_place_of_an_answer_stops_the_run(record_all, chat_ser
 
 def test_a_closed_port_stops_the_run_at_the_first_attempt(record_all, closed_url, monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("the call was repeated"))
-    result = record_all(solve_menu, url=closed_url)
+    result = record_all(solve_menu, f"--miniwob-base-url={closed_url}")
     assert result.parseoutcomes() == {"errors": 1}
     result.stdout.fnmatch_lines(["*refused (start the server, or name another with *", STOPPED])
 
@@ -55,7 +54,7 @@ def test_three_items_in_a_row_without_an_answer_stop_the_run(record_all, chat_se
         answered = "click-menu-2 2" in prompt or "Say in one short sentence" in prompt
         return solve_menu(prompt) if answered else 500
 
-    result = record_all(reply, "-p", "no:randomly")
+    result = record_all(reply)
     assert result.parseoutcomes() == {"errors": 4, "passed": 1}
     result.stdout.fnmatch_lines(
         ["*!* the server answered no call of 3 items in a row, each of which was sent several tim*"]
@@ -65,11 +64,7 @@ def test_three_items_in_a_row_without_an_answer_stop_the_run(record_all, chat_se
 def test_a_refused_call_after_one_that_succeeded_is_the_error_of_its_item(record_all, chat_server):
     too_long = (400, {"error": {"message": "the context is too long"}})
     result = record_all(
-        lambda p: too_long if "click-tab 2" in p else solve_menu(p),
-        "-k",
-        "click-tab/",
-        "-p",
-        "no:randomly",
+        lambda p: too_long if "click-tab 2" in p else solve_menu(p), "-k", "click-tab/"
     )
     assert result.parseoutcomes() == {"passed": 1, "errors": 1, "deselected": 10}
 

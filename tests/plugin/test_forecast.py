@@ -1,32 +1,25 @@
 """The forecast of a recording."""
 
-import pytest
 from support.projects import solve_menu
 
 
-@pytest.fixture
-def recording(project, chat_server):
-    """The arguments that record the project."""
-    chat_server.reply = solve_menu
-    return ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
-
-
-def test_a_recording_begins_with_what_it_will_take(record, recording):
+def test_a_recording_begins_with_what_it_will_take(record):
     """Seven of the twelve items of three calls each are recorded."""
     for path in record.path.glob("cassettes/reflective/m/click-tab*/2.yaml"):
         path.unlink()
-    result = record.runpytest(*recording, "--miniwob-prices=m 1000 1000")
+    result = record.record("--miniwob-prices=m 1000 1000")
     result.assert_outcomes(passed=12)
     line = (
         "recording 5 items (7 more replay): at most 2,500 model calls; by reflective/m of your "
         "cassettes about 15 calls and 210 tokens, $0.21"
     )
     assert " ".join(result.outlines).count(line) == 1
-    result = record.runpytest(*recording)
+    result = record.record()
     result.stdout.no_fnmatch_line("recording *")
 
 
-def test_a_first_recording_is_measured_by_our_own(project, recording):
-    result = project.runpytest(*recording, "--miniwob-max-calls=1")
+def test_a_first_recording_is_measured_by_our_own(project):
+    project.server.reply = solve_menu
+    result = project.record("--miniwob-max-calls=1")
     line = "recording 12 items: at most 1 model call; by our own recordings about 22 calls and"
     assert line in " ".join(result.outlines)

@@ -117,14 +117,10 @@ def test_needs_none():
 
 
 def test_a_test_without_a_case_that_asks_for_a_fixture_is_told_what_it_lacks(record):
-    for path in record.path.glob("test_*.py"):
-        path.unlink()
-    record.path.joinpath("test_late.py").write_text(LATE)
-    record.path.joinpath("test_plain.py").write_text(
-        "def test_unmarked(request): request.getfixturevalue('miniwob_llm')"
-    )
+    plain = "def test_unmarked(request): request.getfixturevalue('miniwob_llm')"
+    record.write(LATE, test_plain=plain)
     record.path.joinpath("text.txt").write_text(">>> getfixture('miniwob_agent')\n")
-    result = record.runpytest("test_late.py", "test_plain.py", "text.txt", "--doctest-glob=*.txt")
+    result = record.runpytest("--doctest-glob=*.txt")
     result.assert_outcomes(passed=2, failed=3, errors=2)
     output = result.stdout.str()
     assert "StashKey" not in output

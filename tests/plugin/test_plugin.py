@@ -15,21 +15,11 @@ KEEP_REPORTS = """
 """
 
 
-def record_one(project, chat_server, *args):
-    """Record one item of the project."""
-    return project.runpytest(
-        "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}", "-k", "click-menu-2/1",
-        *args,
-    )  # fmt: skip
-
-
 class TestOutcomes:
     def test_a_recorded_run_replays_offline(self, record):
-        files = {str(p.relative_to(record.path)) for p in record.path.glob("cassettes/**/*.yaml")}
-        assert len(files) == 12
-        assert "cassettes/reflective/m/click-menu-2/1.yaml" in files
-        result = record.runpytest("-v")
-        result.assert_outcomes(passed=12)
+        assert len(record.recorded()) == 12
+        assert record.path / "cassettes/reflective/m/click-menu-2/1.yaml" in record.recorded()
+        result = record.replay("-v", passed=12)
         result.stdout.fnmatch_lines(
             [
                 "*MiniWoB++ episodes*",
@@ -45,13 +35,13 @@ class TestOutcomes:
         kept = record.path / "outcomes.jsonl"
 
         def outcomes(*args):
-            record.runpytest("-p", "no:randomly", *args).assert_outcomes(passed=12)
+            record.runpytest("-k", "click-tab/ or menu-2", *args).assert_outcomes(passed=4)
             lines = kept.read_text().splitlines()
             kept.unlink()
             return sorted(set(lines))  # the worker's own process has the conftest file too
 
         alone = outcomes()
-        assert len(alone) == 12
+        assert len(alone) == 4
         assert outcomes("-n2", "--dist=loadgroup") == alone
         [line] = [line for line in alone if "click-menu-2/1]" in line]
         _, kind, data = json.loads(line)
@@ -69,7 +59,7 @@ class TestOutcomes:
             if "Answer with one line of this form" in prompt
             else solve_menu(prompt).replace("id=2", "id=3")
         )
-        result = record_one(project, chat_server, "--miniwob-trials=2")
+        result = project.record("-k", "click-menu-2/1", "--miniwob-trials=2")
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(
             [
@@ -149,10 +139,7 @@ class TestOutcomes:
 """
         )
         chat_server.reply = lambda prompt: "click 3"
-        server = f"--miniwob-base-url={chat_server.url}"
-        recorded = project.runpytest(
-            "-k", "click-menu-2/1", "--miniwob-record=new_episodes", server
-        )
+        recorded = project.record("-k", "click-menu-2/1")
         for result in (recorded, project.runpytest("-k", "click-menu-2/1")):
             result.assert_outcomes(failed=1)
             result.stdout.fnmatch_lines(
@@ -189,7 +176,8 @@ class TestOutcomes:
         assert "1 item did not run" in head["partial"]
 
     def test_quiet_and_unused_runs_show_no_summary(self, record):
-        record.runpytest("-q").stdout.no_fnmatch_line("*MiniWoB++ episodes*")
+        args = ("-q", "-k", "click-menu-2")
+        record.runpytest(*args).stdout.no_fnmatch_line("*MiniWoB++ episodes*")
         record.makepyfile("def test_other(): pass")
         record.runpytest().stdout.no_fnmatch_line("*MiniWoB++ episodes*")
 
@@ -198,7 +186,7 @@ class TestSettings:
     def test_model_and_parameters_reach_the_server(self, project, chat_server):
         def parameters(*args):
             chat_server.requests.clear()
-            record_one(project, chat_server, "--miniwob-trials=1", *args)
+            project.record("-k", "click-menu-2/1", "--miniwob-trials=1", *args, mode="all")
             return {k: v for k, v in chat_server.requests[0].items() if k != "messages"}
 
         given = ["--miniwob-model=n", '--miniwob-llm-params={"seed": 3}']
@@ -211,8 +199,7 @@ def test_the_command_that_records_an_item_works_from_where_it_is_shown(project, 
     """In another folder, and with what the item is run with."""
     project.path.joinpath("other.ini").write_text("[pytest]\n")
     tests = project.mkdir("tests")
-    for path in project.path.glob("test_*.py"):
-        path.rename(tests / "test_x.py")
+    project.test_file.rename(tests / "test_x.py")
     below = project.mkdir("below")
     monkeypatch.chdir(below)
     result = project.runpytest(

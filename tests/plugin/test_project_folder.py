@@ -12,9 +12,7 @@ from support.projects import REFLECTIVE_PROMPTS, solve_menu
 from pytest_miniwob_agent.plugin.inner import collect
 
 
-def test_cassettes_lie_in_the_working_directory_without_an_ini_file(
-    project, chat_server, monkeypatch
-):
+def test_cassettes_lie_in_the_working_directory_without_an_ini_file(project, monkeypatch):
     """Beside it there is the folder of prompts, whose parent is pytest's rootdir."""
     mine, prompts = project.mkdir("mine"), project.mkdir("prompts")
     prompts.joinpath("plan.txt").write_text((REFLECTIVE_PROMPTS / "plan.txt").read_text())
@@ -22,12 +20,9 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(
         path.rename(mine / path.name)
     (project.path / "tox.ini").unlink()
     monkeypatch.chdir(mine)
-    chat_server.reply = solve_menu
-    options = (
-        "--miniwob-prompts ../prompts --miniwob-model=m --miniwob-record=new_episodes -n1 "
-        f"-k click-menu-2/1 --miniwob-base-url={chat_server.url}"
-    )
-    result = project.runpytest(*options.split())
+    project.server.reply = solve_menu
+    options = "--miniwob-prompts ../prompts --miniwob-model=m -n1 -k click-menu-2/1"
+    result = project.record(*options.split())
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["miniwob cassettes: cassettes"])
     assert (mine / "cassettes/reflective/m/click-menu-2/1.yaml").exists()
@@ -46,23 +41,23 @@ SUITE = """
 def test_suites_own_cassettes_but_are_collected_only_by_commands(project, monkeypatch):
     monkeypatch.chdir(project.path)
     project.mkdir("suites").joinpath("more.py").write_text(dedent(SUITE))
-    with project.path.joinpath("tox.ini").open("a") as file:
-        file.write("\nminiwob_suites = suites/*.py\n")
+    project.write(ini="miniwob_suites = suites/*.py\n")
     mine = collect(["-k", "click-menu-2/1"]).used
     assert "reflective/m/click-option/7" in mine.stems
     assert set(mine.stems) - set(mine.deselected) == {"reflective/m/click-menu-2/1"}
-    [test] = project.path.glob("test_*.py")
-    assert "reflective/m/click-option/7" not in collect([str(test)]).used.stems
-    with project.path.joinpath("tox.ini").open("a") as file:
-        file.write("\n    none/*.py\n")
+    assert "reflective/m/click-option/7" not in collect(["test_x.py"]).used.stems
+    project.write(ini="miniwob_suites = suites/*.py\n    none/*.py\n")
     assert "miniwob_suites: none/*.py matches no file" in collect([]).problem
 
 
-INI = """[pytest]
-miniwob_model = m
-miniwob_baseline = base.jsonl
-miniwob_results = new.jsonl
-addopts = -p no:randomly
+INI = "miniwob_baseline = base.jsonl\nminiwob_results = new.jsonl\n"
+
+MENUS = """
+    import pytest
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved
 """
 
 
@@ -77,21 +72,18 @@ addopts = -p no:randomly
         ("below", "../test_x.py"),
     ],
 )
-def test_what_an_ini_file_says_counts_from_its_folder(
-    record, chat_server, monkeypatch, folder, args
-):
+def test_what_an_ini_file_says_counts_from_its_folder(record, monkeypatch, folder, args):
     """The cassettes, the baseline, the results, and the ids of tests in these."""
     project = record.path
-    next(project.glob("test_*.py")).rename(project / "test_x.py")
-    record.makeini(INI)
+    record.write(MENUS, ini=INI)
     record.mkdir("below")
     args = args.format(project=project.name).split()
-    record.runpytest("--miniwob-baseline=").assert_outcomes(passed=12)
+    record.runpytest("--miniwob-baseline=").assert_outcomes(passed=2)
     expected = project.joinpath("new.jsonl").rename(project / "base.jsonl").read_text()
 
     monkeypatch.chdir(project / folder)
     result = record.runpytest(*args)
-    result.assert_outcomes(passed=12)
+    result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(["*gate items: passed*"])
     tests = [json.loads(text)["test"] for text in expected.splitlines()[1:]]
     written = (project / "new.jsonl").read_text().splitlines()[1:]
@@ -99,32 +91,31 @@ def test_what_an_ini_file_says_counts_from_its_folder(
     assert set(tests) == {"test_x.py::test_solves"}
 
     # An item that is not recorded, by the command that is printed for it.
-    result = record.runpytest(*args, "-k", "click-menu-2", "--miniwob-seeds=3")
+    result = record.runpytest(*args, "--miniwob-seeds=3")
     [command] = re.findall(
         "(?:Record it with: |\n)(pytest .*miniwob-record=.*)", result.stdout.str()
     )
-    more = [f"--miniwob-base-url={chat_server.url}", "--miniwob-baseline="]
+    more = [f"--miniwob-base-url={record.server.url}", "--miniwob-baseline=", "-n0"]
     result = record.runpytest(*shlex.split(command)[1:], *more)
     result.assert_outcomes(passed=1)
     assert (project / "cassettes/reflective/m/click-menu-2/3.yaml").exists()
 
 
 def test_a_command_names_the_ini_file_of_the_run_where_pytest_would_find_another(
-    record, chat_server, monkeypatch
+    record,
 ):
     """A folder has its own for runs in it, which one from above does not use."""
     inner = record.mkdir("inner")
-    next(record.path.glob("test_*.py")).rename(inner / "test_x.py")
+    record.test_file.rename(inner / "test_x.py")
     inner.joinpath("pytest.ini").write_text("[pytest]\n")
     result = record.runpytest("inner", ".", "-k", "click-menu-2", "--miniwob-seeds=3")
     [command] = re.findall("Record it with: pytest (.*)", result.stdout.str())
     assert "-c tox.ini" in command
-    server = f"--miniwob-base-url={chat_server.url}"
+    server = f"--miniwob-base-url={record.server.url}"
     record.runpytest(*shlex.split(command), server).assert_outcomes(passed=1)
 
 
 def test_a_null_device_as_the_ini_file_is_no_folder(record):
     for options in ([], ["--rootdir=."]):
-        result = record.runpytest("-c", "/dev/null", "--miniwob-model=m", *options)
-        result.assert_outcomes(passed=12)
+        record.replay("-c", "/dev/null", "--miniwob-model=m", *options, passed=12)
         assert not Path("/dev/cassettes").exists()

@@ -26,14 +26,12 @@ LOST_ONCE = """
 
 
 @pytest.fixture
-def run(project, chat_server, monkeypatch):
+def run(project, monkeypatch):
     """Run two items, each up to twice."""
     monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS.replace(" -pno:rerunfailures", ""))
 
     def run(*args):
-        return project.runpytest(
-            "-k", "click-menu-2", f"--miniwob-base-url={chat_server.url}", "--reruns=1", *args
-        )
+        return project.record("-k", "click-menu-2", "--reruns=1", *args)
 
     run.project = project
     return run
@@ -43,9 +41,7 @@ def test_an_error_that_a_rerun_heals_leaves_the_run_green(run, chat_server):
     lost_once = FAKE_PAGE.replace("return FakePage", "return LostOnce") + LOST_ONCE
     run.project.makeconftest(lost_once)
     chat_server.reply = solve_menu
-    result = run(
-        "--miniwob-record=new_episodes", "--miniwob-results=results.jsonl", "--junitxml=junit.xml"
-    )
+    result = run("--miniwob-results=results.jsonl", "--junitxml=junit.xml")
     assert result.parseoutcomes() == {"passed": 2, "rerun": 2, "deselected": 10}
     assert result.ret == pytest.ExitCode.OK
     # Three calls each: the rerun replays those that the first run has paid for.
@@ -66,6 +62,6 @@ def test_an_error_that_a_rerun_heals_leaves_the_run_green(run, chat_server):
 
 def test_a_rerun_of_a_new_recording_is_no_second_try(run, chat_server):
     chat_server.reply = lambda prompt: "click id=3" if ">Quit<" in prompt else solve_menu(prompt)
-    result = run("--miniwob-record=all", "--miniwob-trials=1")
+    result = run("--miniwob-trials=1")
     assert result.parseoutcomes() == {"failed": 2, "rerun": 2, "deselected": 10}
     assert len(chat_server.requests) == 6

@@ -50,23 +50,21 @@ MENU = "n-screen-n-step/click-menu-2/1"
 
 
 @pytest.fixture
-def run(pytester, chat_server, monkeypatch):
+def run(project):
     """Run, and record, a test whose marker has these further arguments."""
-    chat_server.reply = solve_menu
-    pytester.syspathinsert()
-    pytester.makepyfile(mine=AGENTS)
-    pytester.makeconftest(FAKE_PAGE)
+    project.server.reply = solve_menu
+    project.syspathinsert()
+    project.makeini("[pytest]\n")
+    project.makepyfile(mine=AGENTS)
 
     def run(more, *args, record="new_episodes"):
-        pytester.makepyfile(test_it=TEST.format(more=more))
-        how = [f"--miniwob-record={record}"]
-        if record != "none":
-            how.append(f"--miniwob-base-url={chat_server.url}")
-        return pytester.runpytest(*how, *args)
+        project.makepyfile(TEST.format(more=more))
+        if record == "none":
+            return project.runpytest(*args)
+        return project.record(*args, mode=record)
 
-    monkeypatch.setenv("OPENAI_API_KEY", "key")
-    run.path = pytester.path
-    run.server = chat_server
+    run.path = project.path
+    run.server = project.server
     return run
 
 
@@ -75,7 +73,7 @@ TWO = 'agents=["mine:Right", "mine:Wrong"], models=["m", "n"]'
 
 def test_each_agent_works_with_each_model_and_all_are_told_apart(run):
     results = run.path / "r.jsonl"
-    run(TWO, "-n2").assert_outcomes(passed=2, failed=2)
+    run(TWO, "-n1").assert_outcomes(passed=2, failed=2)
     assert {request["model"] for request in run.server.requests} == {"m", "n"}
     replayed = run(TWO, f"--miniwob-results={results}", "--miniwob-report=report", record="none")
     replayed.assert_outcomes(passed=2, failed=2)
@@ -188,17 +186,17 @@ def test_what_cannot_be_told_apart_or_made_is_an_error_of_the_collection(run, mo
     ],
     ids=["parameter", "parametrized fixture", "other fixture"],
 )
-def test_a_case_with_two_models_or_agents_is_refused_before_it_is_recorded(run, pytester, test):
+def test_a_case_with_two_models_or_agents_is_refused_before_it_is_recorded(run, project, test):
     text = "import mine\nimport pytest\n\n"
-    pytester.makepyfile(test_two=text + "\n".join(line[8:] for line in test.splitlines()))
+    project.makepyfile(test_two=text + "\n".join(line[8:] for line in test.splitlines()))
     result = run('models="m"', "test_two.py", "--miniwob-model=m", "--miniwob-results=r.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*can't be told apart in cassettes and results: name agents*"])
     assert not run.server.requests
 
 
-def test_a_fixture_that_gives_another_agent_than_the_marker_is_an_error(run, pytester):
-    pytester.makeconftest(
+def test_a_fixture_that_gives_another_agent_than_the_marker_is_an_error(run, project):
+    project.makeconftest(
         FAKE_PAGE
         + """
     import mine

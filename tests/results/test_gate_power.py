@@ -51,7 +51,7 @@ def test_it_decides_as_the_gates_do(gate_power, name, drop):
         assert gate_power.other_gates(before, after) == tuple(v.failed for v in verdicts[1:])
 
 
-@pytest.mark.parametrize("size", [5, 20, 100])
+@pytest.mark.parametrize("size", [5, 20, pytest.param(100, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("name", ["restless", "hard, 3 samples", "tasks move, by task"])
 def test_equal_runs_are_red_in_at_most_alpha(gate_power, name, size):
     red, _ = gate_power.paired_shares(gate_power.SUITES[name], size, 3, 0, 300)

@@ -14,25 +14,19 @@ OPTIONS = ["--miniwob-prices=m 100 1000", "-pno:cacheprovider", "-pno:warnings",
 
 
 @pytest.fixture
-def run(project, chat_server, monkeypatch, capsys):
-    """Run pytest in process, with an output that claims to be a terminal; return the output."""
-    chat_server.reply = solve_menu
+def run(project, monkeypatch, capsys):
+    """Record or replay with an output that claims to be a terminal; return the output."""
+    project.server.reply = solve_menu
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr(_pytest.capture.CaptureIO, "isatty", lambda _: True)
 
-    def run(*args):
+    def run(how, *args):
         capsys.readouterr()
-        project.runpytest_inprocess(*args)
+        how(*args)
         return capsys.readouterr().out
 
     return run
-
-
-@pytest.fixture
-def recording(chat_server):
-    """The options of a recording."""
-    return ["--miniwob-record=all", f"--miniwob-base-url={chat_server.url}"]
 
 
 def check_figures(output):
@@ -60,32 +54,32 @@ def without_figures(output):
 @pytest.mark.parametrize(
     "verbose", [[], pytest.param(["-v"], marks=pytest.mark.sweep)], ids=["letters", "verbose"]
 )
-def test_a_recording_shows_its_figures_and_leaves_the_output_of_a_replay(run, recording, verbose):
-    recorded = run(*recording, *verbose, *OPTIONS)
+def test_a_recording_shows_its_figures_and_leaves_the_output_of_a_replay(project, run, verbose):
+    recorded = run(project.record, *verbose, *OPTIONS)
     check_figures(recorded)
-    replayed = run(*verbose, *OPTIONS)
+    replayed = run(project.runpytest, *verbose, *OPTIONS)
     assert "\x1b[J" not in replayed
     assert without_figures(recorded) == without_figures(replayed)
 
 
 @pytest.mark.sweep
-def test_workers_show_the_same_figures(run, recording):
-    output = run(*recording, *OPTIONS, "-n2")
+def test_workers_show_the_same_figures(project, run):
+    output = run(project.record, *OPTIONS, "-n2")
     check_figures(output)
     assert output.count("recording 12 items: at most 6,000 model calls") == 1
 
 
 @pytest.mark.parametrize(("term", "option"), [("xterm", "-q"), ("xterm", "-s"), ("dumb", "-v")])
 def test_no_figures_where_they_are_not_wanted_or_can_not_be_redrawn(
-    run, recording, monkeypatch, term, option
+    project, run, monkeypatch, term, option
 ):
     monkeypatch.setenv("TERM", term)
-    output = run(*recording, "-k", "click-menu-2/1", option)
+    output = run(project.record, "-k", "click-menu-2/1", option)
     assert "1 passed" in output
     assert not DRAWN.search(output)
 
 
-def test_no_figures_where_there_is_no_terminal(project, chat_server, recording):
-    chat_server.reply = solve_menu
-    result = project.runpytest(*recording, "-k", "click-menu-2/1")
+def test_no_figures_where_there_is_no_terminal(project):
+    project.server.reply = solve_menu
+    result = project.record("-k", "click-menu-2/1")
     assert "\x1b" not in result.stdout.str()

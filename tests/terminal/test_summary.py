@@ -27,10 +27,7 @@ def run(project, chat_server, monkeypatch):
     chat_server.reply = reply
 
     def run(*args):
-        return project.runpytest(
-            "-k", "click-menu-2 or click-tab/1", "--miniwob-record=new_episodes",
-            f"--miniwob-base-url={chat_server.url}", "--miniwob-trials=3", *args,
-        )  # fmt: skip
+        return project.record("-k", "click-menu-2 or click-tab/1", "--miniwob-trials=3", *args)
 
     return run
 
@@ -50,9 +47,8 @@ def between(result, first, last):
 
 def test_a_verbose_line_shows_the_outcome_of_the_item_and_its_cost(run):
     result = run("-v")
-    module = "test_a_verbose_line_shows_the_outcome_of_the_item_and_its_cost.py"
-    test = f"{module}::test_solves"
-    assert between(result, f"{module}::", "====")[:3] == [
+    test = "test_x.py::test_solves"
+    assert between(result, test, "====")[:3] == [
         f"{test}[n-screen-n-step/click-menu-2/1] solved@1  3 calls, 2 steps, 0.0 s [ 33%]",
         f"{test}[n-screen-n-step/click-menu-2/2] solved@2  4 calls, 4 steps, 0.0 s [ 66%]",
         f"{test}[1-screen-1-step/click-tab/1] FAILED  7 calls, 6 steps, 0.0 s [100%]",
@@ -97,19 +93,11 @@ END = [
 ]
 
 
-@pytest.fixture
-def short(project):
-    """The project with its tests in a file of a short name."""
-    for path in project.path.glob("test_*.py"):
-        path.rename(project.path / "test_x.py")
-    return project
-
-
-def test_the_end_of_a_run_fits_80_columns(short, run):
+def test_the_end_of_a_run_fits_80_columns(run):
     assert between(run("--color=no"), END[0], "================== 1 failed") == END
 
 
-def test_a_narrow_terminal_lacks_the_last_column_and_the_table_is_coloured(short, run, monkeypatch):
+def test_a_narrow_terminal_lacks_the_last_column_and_the_table_is_coloured(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "50")
     lines = run("--miniwob-prices=m 100 1000", "--color=yes").outlines
     bold, green, yellow = "\x1b[1m", "\x1b[32m", "\x1b[33m"
@@ -223,7 +211,7 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
     assert "        other/click-tab-2-medium/2" in project.runpytest("-v").outlines
 
 
-@pytest.mark.parametrize("args", [["-n2", "-q"], ["-rE"]], ids=" ".join)
+@pytest.mark.parametrize("args", [["-n1", "-q"], ["-rE"]], ids=" ".join)
 def test_missing_cassettes_of_several_agents_are_one_block(project, monkeypatch, args):
     project.makepyfile(
         """
