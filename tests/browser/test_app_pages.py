@@ -76,7 +76,7 @@ def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
 def test_a_dialog_of_a_page_that_has_opened_a_window_may_wait_for_long(show):
     env, seen = show({"/": ASKING.format("window.open('/new')"), "/new": "<h1>New</h1>"})
     assert click(env, seen, "Ask").observation.dialog
-    time.sleep(1.5 * PATIENCE)  # as an agent that thinks
+    time.sleep(1.1 * PATIENCE)  # as an agent that thinks
     assert texts(env.step(Accept()).observation) == ["New"]
 
 
@@ -95,7 +95,7 @@ def test_a_window_may_be_closed_before_its_page_has_come(show, browser):
 
 def test_an_app_may_answer_a_program_slowly(show):
     def come():
-        time.sleep(1.5 * PATIENCE)
+        time.sleep(1.1 * PATIENCE)
         return "late"
 
     env, _ = show({"/": FETCHING, "/more": come})
