@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack, suppress
 
 import pytest
-from support.driving import Driving, Program, Refused
+from support.driving import Driving, Program, Refused, Solving, driven
 from support.in_browser import windows
 from support.own_pages import TASK
 from support.scripted import actions, play
@@ -269,21 +269,15 @@ def test_scripts_take_no_more_actions_than_the_limit_allows(drive):
 
 
 def test_after_a_limit_the_agent_may_begin_another_trial(drive):
-    class Twice:
-        name = "twice"
+    @Solving
+    def agent(env):
+        for _ in range(2):
+            env.reset()
+            with suppress(StepLimit), driven(env) as (program, _):
+                for _ in range(3):
+                    program.click("#query")
 
-        def solve(self, env, llm, note):
-            for _ in range(2):
-                env.reset()
-                with (
-                    suppress(StepLimit),
-                    env.hand_over() as page,
-                    Program(page.cdp_url) as program,
-                ):
-                    for _ in range(3):
-                        program.click("#query")
-
-    episode = drive(Twice(), steps=2)
+    episode = drive(agent, steps=2)
     assert episode.endings == (Ending.STEP_LIMIT, Ending.STEP_LIMIT)
     assert episode.steps == 4
 
@@ -308,25 +302,23 @@ def test_the_first_verdict_counts_and_later_input_does_nothing(drive):
 
 @pytest.mark.parametrize("blocks", [2, 3])
 def test_an_honest_program_may_get_the_page_several_times(blocks, browser, drive):
-    class Agent:
-        name = "again"
-
-        def solve(self, env, llm, note):
-            for _ in range(2):
-                seen = env.reset()
-                one, two = (find(seen, text) for text in ("ONE", "TWO"))
-                wrong = two if seen.goal == "Click button ONE." else one
-                env.step(HoverAt((5, 5)))
-                for number in range(blocks):
-                    with env.hand_over() as page, Program(page.cdp_url) as program:
-                        program.click("#query" if number < blocks - 1 else wrong)
-                        assert page.done == (number == blocks - 1)
+    @Solving
+    def agent(env):
+        for _ in range(2):
+            seen = env.reset()
+            one, two = (find(seen, text) for text in ("ONE", "TWO"))
+            wrong = two if seen.goal == "Click button ONE." else one
+            env.step(HoverAt((5, 5)))
+            for number in range(blocks):
+                with driven(env) as (program, page):
+                    program.click("#query" if number < blocks - 1 else wrong)
+                    assert page.done == (number == blocks - 1)
 
     def find(seen, text):
         place = [one.text for one in seen.elements if one.tag == "button"].index(text)
         return f"button:nth-of-type({place + 1})"
 
-    episode = drive(Agent(), trials=2)
+    episode = drive(agent, trials=2)
     assert episode.endings == (Ending.FAILED, Ending.FAILED)
     for trial in (1, 2):
         assert len(actions(episode, trial)) == blocks + 1
@@ -339,16 +331,14 @@ def test_a_page_that_another_has_led_to_may_be_handed_over_again(drive, pages):
             let yes = 0; const task = { reward: () => yes > 1 ? 1 : 0 };</script>""",
     )
 
-    class Agent:
-        name = "again"
+    @Solving
+    def agent(env):
+        env.reset()
+        for what in ("a", "button", "button"):
+            with driven(env) as (program, _):
+                program.click(what)
 
-        def solve(self, env, llm, note):
-            env.reset()
-            for what in ("a", "button", "button"):
-                with env.hand_over() as page, Program(page.cdp_url) as program:
-                    program.click(what)
-
-    episode = drive(Agent(), page=page)
+    episode = drive(agent, page=page)
     assert actions(episode) == ['click <a> "Go on"', *['click <button> "Yes"'] * 2]
     assert episode.solved
 
@@ -437,28 +427,22 @@ def test_a_verdict_stays_as_the_page_gives_it_whatever_is_replaced(drive):
 )  # fmt: skip
 @pytest.mark.parametrize("again", [False, True])
 def test_what_a_program_has_left_cheats_neither_between_blocks_nor_in_the_next(left, again, drive):
-    class Agent:
-        name = "leaving"
-
-        def solve(self, env, llm, note):
-            env.reset()
-            with (
-                suppress(ZeroDivisionError),
-                env.hand_over() as page,
-                Program(page.cdp_url) as program,
-            ):
-                program.run(left)
-                raise ZeroDivisionError
-            if again:
-                with env.hand_over() as page, Program(page.cdp_url) as program:
-                    for _ in range(2):
-                        program.click("#query")
-                        assert not page.done
-            for x in (5, 15):
-                env.step(HoverAt((x, 5)))
+    @Solving
+    def agent(env):
+        env.reset()
+        with suppress(ZeroDivisionError), driven(env) as (program, page):
+            program.run(left)
+            raise ZeroDivisionError
+        if again:
+            with driven(env) as (program, page):
+                for _ in range(2):
+                    program.click("#query")
+                    assert not page.done
+        for x in (5, 15):
+            env.step(HoverAt((x, 5)))
 
     with pytest.raises(ProgramError, match="has cheated"):
-        drive(Agent())
+        drive(agent)
 
 
 def test_dialogs_that_a_program_does_not_hear_of_get_the_default_answer(drive, pages):
@@ -693,14 +677,12 @@ def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
     seen = []
     script = "[innerWidth, innerHeight, devicePixelRatio, matchMedia('print').matches, window.left]"
 
-    class Next:
-        name = "next"
+    @Solving
+    def agent(env):
+        env.reset()
+        seen.extend(browser.call(f"(() => {script})"))
 
-        def solve(self, env, llm, note):
-            env.reset()
-            seen.extend(browser.call(f"(() => {script})"))
-
-    drive(Next())
+    drive(agent)
     assert seen == [640, 480, 1, False, None]
     assert windows(browser) == 1
 
@@ -712,13 +694,11 @@ def test_frames_without_scripts_are_read_after_a_program_has_left(drive, pages):
     def work(program, page, llm):
         program.call("Runtime.enable")
 
-    class Reading:
-        name = "reading"
+    @Solving
+    def reading(env):
+        seen.append([element.text for element in env.reset().elements])
 
-        def solve(self, env, llm, note):
-            seen.append([element.text for element in env.reset().elements])
-
-    for agent in (Reading(), work, Reading(), work, work, Reading()):
+    for agent in (reading, work, reading, work, work, reading):
         drive(agent, page=page)
     assert seen == [["In"]] * 3
 
@@ -860,19 +840,17 @@ def test_a_page_that_cannot_be_handed_over_says_what_it_lacks():
 
 
 def test_there_is_a_page_to_hand_over_after_a_reset_until_it_has_judged():
-    class Early:
-        name = "early"
-
-        def solve(self, env, llm, note):
-            for begin in (lambda: None, lambda: env.reset() and env.step(Click(1))):
-                begin()
-                with pytest.raises(RuntimeError, match=r"^hand_over\(\) needs a page: "):
-                    env.hand_over().__enter__()
+    @Solving
+    def agent(env):
+        for begin in (lambda: None, lambda: env.reset() and env.step(Click(1))):
+            begin()
+            with pytest.raises(RuntimeError, match=r"^hand_over\(\) needs a page: "):
+                env.hand_over().__enter__()
 
     rewards = {("only", "click id=1"): 1.0}
     page = FakePage("goal", {"only": [Element(1, "a", "Save")]}, rewards=rewards)
     case = Case("fake", "other", 0)
-    assert run_episode(case, Early(), page, ScriptedLLM([]), Limits(), model="m").solved
+    assert run_episode(case, agent, page, ScriptedLLM([]), Limits(), model="m").solved
 
 
 def test_of_several_actions_of_one_script_the_last_has_the_verdict(drive):
@@ -887,15 +865,13 @@ def test_of_several_actions_of_one_script_the_last_has_the_verdict(drive):
 
 
 def test_the_page_is_not_the_agents_while_it_is_handed_over(drive):
-    class Both:
-        name = "both"
+    @Solving
+    def agent(env):
+        env.reset()
+        with env.hand_over():
+            for use in (env.reset, env.html, env.hand_over().__enter__):
+                with pytest.raises(RuntimeError, match="handed over"):
+                    use()
+        assert env.html()
 
-        def solve(self, env, llm, note):
-            env.reset()
-            with env.hand_over():
-                for use in (env.reset, env.html, env.hand_over().__enter__):
-                    with pytest.raises(RuntimeError, match="handed over"):
-                        use()
-            assert env.html()
-
-    drive(Both())
+    drive(agent)
