@@ -4,9 +4,9 @@ import json
 import threading
 
 import pytest
+from support.apps import APP
 from support.driving import Driving
 from support.in_browser import answers
-from support.projects import APP
 from support.selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode

@@ -8,7 +8,8 @@ import threading
 from contextlib import contextmanager
 
 import pytest
-from support.projects import APP, INNER_RUNS
+from support.apps import APP
+from support.projects import INNER_RUNS
 
 from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.cli import main

@@ -1,88 +1,8 @@
 """What pages of running apps do: windows, downloads, several origins, dialogs; programs on them."""
 
 import re
-import textwrap
 
 import pytest
-from support.projects import APP
-
-PAGES = """
-    from pages import PAGES
-
-    class Handler(AppHandler):
-        other = secure = ""
-
-        def do_GET(self):
-            found = PAGES.get(self.path.partition("?")[0], (404, ""))
-            status, body, *more = found if isinstance(found, tuple) else (200, found)
-            headers = more[0] if more else {}
-            body = body.replace("HOST", self.headers["Host"]).replace("OTHER", Handler.other)
-            body = body.replace("SECURE", Handler.secure)
-            if 300 <= status < 400:
-                headers = {**headers, "Location": body}
-            self.answer(body, status=status, **headers)
-
-        def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.do_GET()
-
-    @pytest.fixture
-    def other_app():
-        with serving(Handler) as Handler.other:
-            yield Handler.other
-"""
-
-TEST = """
-    import pytest
-    from pytest_miniwob_agent import AppTask
-
-    TASK = AppTask("task", goal="Do it.", solved_when=lambda trial: {solved}, {more})
-
-    @pytest.mark.miniwob(TASK, seeds=[1], trials=1, {marker})
-    def test_task(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
-        assert all(text in miniwob_episode.explain() for text in {said})
-"""
-
-
-@pytest.fixture
-def play(pytester, chat_server):
-    """Record a task on pages by a plan of actions, and replay it."""
-
-    def run(pages, plans, solved, more='app="app"', conftest="", said=(), marker=""):
-        pytester.makepyfile(pages=f"PAGES = {pages!r}")
-        pytester.makeconftest(APP + PAGES)
-        if conftest:
-            with pytester.path.joinpath("conftest.py").open("a") as file:
-                file.write(conftest)
-        test = TEST.replace("{solved}", solved).replace("{more}", more)
-        test = test.replace("{marker}", marker)
-        pytester.makepyfile(test.replace("{said}", repr(said)))
-        pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
-        left = iter(plans)
-        asked = []
-
-        def reply(prompt):
-            if "PLAN:" not in prompt:
-                return "It was done."
-            asked.append(prompt)
-            return "\n".join(["PLAN:", *next(left, ["DONE"])])
-
-        chat_server.reply = reply
-        recorded = pytester.runpytest(
-            "--miniwob-record=all", f"--miniwob-base-url={chat_server.url}"
-        )
-        recorded.assert_outcomes(passed=1)
-        before = {path: path.read_bytes() for path in pytester.path.glob("cassettes/**/*.*")}
-        for _ in range(2):
-            pytester.runpytest().assert_outcomes(passed=1)
-        assert before == {
-            path: path.read_bytes() for path in pytester.path.glob("cassettes/**/*.*")
-        }
-        return asked
-
-    return run
-
 
 OPENER = """<!DOCTYPE html><title>Opener</title>
     <button onclick="window.open('/popup?x', 'p', 'width=300')">Open</button>
@@ -94,35 +14,31 @@ POPUP = """<!DOCTYPE html><title>Popup</title><h1>A window</h1><input aria-label
 
 
 def test_actions_go_to_a_window_that_the_page_opens_and_back(play):
-    prompts = play(
-        {"/": OPENER, "/popup": POPUP},
-        [["click id=1"], ['enter "bob" to id=4', "click id=5"], ['answer "done"']],
-        "trial.answer and any(e.text == 'bob' for e in trial.observation.elements)",
-    )
+    plans = ["click id=1"], ['enter "bob" to id=4', "click id=5"]
+    prompts = play({"/": OPENER, "/popup": POPUP}, *plans)
     assert 'heading "A window"' in prompts[1]
-    assert "bob" in prompts[-1]
+    assert 'text "bob"' in prompts[2]
 
 
 def test_a_link_to_another_window_is_followed_there(play):
-    prompts = play(
-        {"/": "<a href=/next target=_blank>Next</a>",
-         "/next": "<h1>Next</h1><a href=/last>Last</a>",
-         "/last": "<h1>Last</h1>"},
-        [["click id=1"], ["click id=3"], ['answer "Last"']],
-        "trial.answer == 'Last' and trial.url.endswith('/last') or None",
-    )  # fmt: skip
+    pages = {
+        "/": "<a href=/next target=_blank>Next</a>",
+        "/next": "<h1>Next</h1><a href=/last>Last</a>",
+        "/last": "<h1>Last</h1>",
+    }
+    solved = "trial.answer and trial.url.endswith('/last')"
+    prompts = play(pages, ["click id=1"], ["click id=3"], solved=solved)
     assert 'heading "Next"' in prompts[1]
 
 
 def test_a_page_refreshes_by_its_own_clock(play):
-    prompts = play(
-        {"/": "<a href=/wait>Wait</a>",
-         "/wait": "<meta http-equiv=refresh content='3; url=/there'><h1>Wait</h1>",
-         "/there": "<h1>There</h1>"},
-        [["click id=1"], ['answer "x"']],
-        "trial.answer and trial.url.endswith('/there')",
-    )  # fmt: skip
-    assert 'heading "There"' in prompts[1]
+    pages = {
+        "/": "<a href=/wait>Wait</a>",
+        "/wait": "<meta http-equiv=refresh content='3; url=/there'><h1>Wait</h1>",
+        "/there": "<h1>There</h1>",
+    }
+    solved = "trial.answer and trial.url.endswith('/there')"
+    assert 'heading "There"' in play(pages, ["click id=1"], solved=solved)[1]
 
 
 def test_the_clock_of_a_page_begins_at_that_of_its_task(play):
@@ -141,32 +57,22 @@ def test_a_download_of_a_script_has_its_digest(app, play):
     digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of "abc"
     page = """<button onclick="const a = document.createElement('a'); a.download = 'all.txt';
         a.href = window.URL.createObjectURL(new Blob(['abc'])); a.click()">Get</button>"""
-    play(
-        {"/": page}, [["click id=1"]],
-        f"trial.downloads == {{'all.txt': '{digest}'}} or None",
-        f"app={app!r}", textwrap.dedent(HOSTS),
-    )  # fmt: skip
+    solved = f"trial.downloads == {{'all.txt': '{digest}'}} or None"
+    play({"/": page}, ["click id=1"], solved=solved, task=f"app={app!r}", conftest=HOSTS)
 
 
 def test_a_text_with_any_end_of_line_is_recorded_and_replayed(play):
     page = """<button onclick="fetch('/save', { method: 'POST', body: 'a\\u2028b\\u0085c' })">
         Save</button>"""
-    play(
-        {"/": page, "/save": "done"}, [["click id=1"]],
-        r"trial.asked('POST', '/save', 'a\u2028b\u0085c') or None",
-    )  # fmt: skip
+    solved = r"trial.asked('POST', '/save', 'a\u2028b\u0085c') or None"
+    play({"/": page, "/save": "done"}, ["click id=1"], solved=solved)
 
 
-def test_a_secret_that_a_page_sends_is_an_error(pytester, chat_server):
+def test_a_secret_that_a_page_sends_is_an_error(app_pages):
     page = """<button onclick="fetch('/save', { method: 'POST', body: key })">Save</button>
         <script>const key = 'AK' + 'IAABCDEFGHIJKLMNOP'</script>"""
-    pytester.makeconftest(APP + PAGES)
-    test = TEST.format(solved="None", more="app='app'", marker="", said=())
-    pytester.makepyfile(pages=f"PAGES = {{'/': {page!r}, '/save': 'done'}}", test_it=test)
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
-    chat_server.reply = lambda prompt: "PLAN:\nclick id=1"
-    url = f"--miniwob-base-url={chat_server.url}"
-    result = pytester.runpytest("--miniwob-record=all", url)
+    app_pages.write_task({"/": page, "/save": "done"}, ["click id=1"])
+    result = app_pages.record()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["POST /save holds what looks like a secret (AWS*"])
 
@@ -178,7 +84,6 @@ FORM = """<form method=post enctype=multipart/form-data action=/form>
     <button id=raw onclick="const raw = new XMLHttpRequest(); raw.open('POST', '/raw');
         raw.send(cv.files[0])"></button>"""
 
-
 UPLOADER = """
     from pytest_miniwob_agent import Click, Upload
 
@@ -188,7 +93,8 @@ UPLOADER = """
         def solve(self, env, llm, note):
             env.reset()
             env.step(Upload("files/cv.txt", 1))
-            env.step(Click({button}))
+            for button in (3, 4, 2):
+                env.step(Click(button))
 
     @pytest.fixture
     def miniwob_agent():
@@ -196,46 +102,37 @@ UPLOADER = """
 """
 
 
-@pytest.mark.parametrize(
-    ("button", "path", "sent"),
-    [
-        (2, "/form", {"cv": "I am able"}),
-        (3, "/fetch", {"cv": "I am able"}),
-        (4, "/raw", "I am able"),
-    ],
-)
-def test_a_file_of_the_task_is_uploaded(play, pytester, button, path, sent):
-    pytester.mkdir("files").joinpath("cv.txt").write_text("I am able")
-    play(
-        {"/": FORM, **dict.fromkeys(("/form", "/fetch", "/raw"), "<h1>Thanks</h1>")},
-        [], f"trial.asked('POST', {path!r}, {sent!r}) or None",
-        more="app='app', files=['files/cv.txt']",
-        conftest=textwrap.dedent(UPLOADER.format(button=button)),
-    )  # fmt: skip
+def test_a_file_of_the_task_is_uploaded(app_pages):
+    """By `fetch`, by an XMLHttpRequest and in a form."""
+    app_pages.mkdir("files").joinpath("cv.txt").write_text("I am able")
+    pages = {"/": FORM, "/form": "<h1>Thanks</h1>", "/fetch": "", "/raw": ""}
+    sent = {"/form": {"cv": "I am able"}, "/fetch": {"cv": "I am able"}, "/raw": "I am able"}
+    asked = " and ".join(f"trial.asked('POST', {path!r}, {body!r})" for path, body in sent.items())
+    task = "app='app', files=['files/cv.txt']"
+    app_pages.play(pages, solved=f"{asked} or None", task=task, conftest=UPLOADER)
 
 
-def test_a_file_to_upload_that_is_not_there_is_an_error(pytester):
-    pytester.makeconftest(APP + PAGES)
-    test = TEST.format(solved="None", more="app='app', files=['cv.txt']", marker="", said=())
-    pytester.makepyfile(pages="PAGES = {}", test_it=test)
-    result = pytester.runpytest("--miniwob-record=all", "--miniwob-model=m", "-p", "no:randomly")
+def test_a_file_to_upload_that_is_not_there_is_an_error(app_pages):
+    app_pages.write_task({}, task="app='app', files=['cv.txt']")
+    result = app_pages.record()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines("*task: `files` names 'cv.txt', which is not a file of *")
 
 
 def test_a_trial_goes_on_at_another_origin_and_back(play):
-    prompts = play(
-        {"/": "<a href=/go>Log in</a><script>document.title = Math.random()</script>",
-         "/go": (302, "OTHER/login"),
-         "/login": "<h1>Log in</h1><a href=/back>Bob</a>",
-         "/back": "<h1>Back</h1><p id=p></p><script>p.textContent = location.origin</script>"},
-        [["click id=1"], ["click id=3"], ['answer "x"']],
-        "trial.answer and trial.url == 'http://app-2.app.localhost/back'",
-        'app="app", origins=["other_app"]',
-    )  # fmt: skip
+    pages = {
+        "/": "<a href=/go>Log in</a><script>document.title = Math.random()</script>",
+        "/go": (302, "OTHER/login", {}),
+        "/login": "<h1>Log in</h1><a href=/back>Bob</a>",
+        "/back": "<h1>Back</h1><p id=p></p><script>p.textContent = location.origin</script>",
+    }
+    solved = "trial.answer and trial.url == 'http://app-2.app.localhost/back'"
+    prompts = play(pages, ["click id=1"], ["click id=3"], solved=solved, task=TWO_ORIGINS)
     assert 'heading "Log in" id=2' in prompts[1]  # ids go on
     assert "http://app-2.app.localhost" in prompts[2]
 
+
+TWO_ORIGINS = 'app="app", origins=["other_app"]'
 
 GOING = """<!DOCTYPE html><button onclick=go()>Go</button><p id=out></p><script>
     const add = (text) => { out.textContent += `${text} `; };
@@ -249,98 +146,55 @@ GOING = """<!DOCTYPE html><button onclick=go()>Go</button><p id=out></p><script>
 def go_by(play, body, shown, *requests):
     """Check what a script asks an app for, and what the page shows then, recorded and replayed."""
     asked = " and ".join(f"trial.asked(*{request!r})" for request in requests)
-    prompts = play(
-        {"/": GOING.replace("BODY", body), "/1": "1", "/2": "2", "/3": "3"},
-        [["click id=1"], ['answer "x"']],
-        f"trial.answer and {asked} and len(trial.requests) == {len(requests) + 1} or None",
-    )  # fmt: skip
-    assert shown in prompts[1]
+    pages = {"/": GOING.replace("BODY", body), "/1": "1", "/2": "2", "/3": "3"}
+    solved = f"trial.answer and {asked} and len(trial.requests) == {len(requests) + 1} or None"
+    assert f'text "{shown}"' in play(pages, ["click id=1"], solved=solved)[1]
 
 
 def test_requests_of_a_script_that_runs_on_come_in_its_order(play):
     """Until the script's end, Chromium does not announce them."""
     body = "ask('/1'); ask('/2'); ask('/3'); await made(); runOn();"
-    go_by(play, body, 'text "1 2 3"', ("GET", "/1"), ("GET", "/2"), ("GET", "/3"))
+    go_by(play, body, "1 2 3", ("GET", "/1"), ("GET", "/2"), ("GET", "/3"))
 
 
-@pytest.mark.parametrize(
-    ("body", "shown"),
-    [
-        ("""const begin = () => {
-              const control = new AbortController();
-              fetch("/1", {signal: control.signal}).catch((error) => add(error.name));
-              return control;
-            };
-            const first = begin(); await made(); runOn(); first.abort();""", "AbortError 2"),
-        ("""const request = new XMLHttpRequest();
-            request.open("GET", "/1");
-            request.onabort = () => add("aborted");
-            request.send(); request.abort();""", "aborted 2"),
-        ("""const frame = document.body.appendChild(document.createElement("iframe"));
-            frame.contentWindow.fetch("/1"); frame.remove();""", "2"),
-    ],
-    ids=["fetch", "request", "frame"],
-)  # fmt: skip
-def test_what_a_script_gives_up_again_is_not_asked_for(play, body, shown):
-    go_by(play, f"{body} ask('/2')", f'text "{shown}"', ("GET", "/2"))
+def test_what_a_script_gives_up_again_is_not_asked_for(play):
+    """By `fetch`, by an XMLHttpRequest and in a frame."""
+    body = """
+        const frame = document.body.appendChild(document.createElement("iframe"));
+        frame.contentWindow.fetch("/1"); frame.remove();
+        const request = new XMLHttpRequest();
+        request.open("GET", "/1");
+        request.onabort = () => add("aborted");
+        request.send(); request.abort();
+        const begin = () => {
+          const control = new AbortController();
+          fetch("/1", {signal: control.signal}).catch((error) => add(error.name));
+          return control;
+        };
+        const first = begin(); await made(); runOn(); first.abort();
+        ask("/2")"""
+    go_by(play, body, "aborted AbortError 2", ("GET", "/2"))
 
 
 def test_what_a_page_asks_for_as_it_leaves_goes_on(play):
     body = """addEventListener("pagehide", () => {
         navigator.sendBeacon("/1", "bye"); fetch("/2", {keepalive: true}); });
         location = "/3";"""
-    go_by(play, body, 'text "3"', ("POST", "/1"), ("GET", "/2"), ("GET", "/3"))
+    go_by(play, body, "3", ("POST", "/1"), ("GET", "/2"), ("GET", "/3"))
 
 
 def test_dialogs_are_answered_as_the_task_says(play):
     page = """<button onclick="out.textContent = confirm('Sure?') + prompt('Name?')">Ask</button>
         <p id=out></p>"""
-    play(
-        {"/": page}, [["click id=1"], ['answer "x"']],
-        "trial.answer and any(e.text == 'truebob' for e in trial.observation.elements)",
-        'app="app", dialogs={"confirm": True, "prompt": "bob"}',
-    )  # fmt: skip
-
-
-PROGRAM = """
-    from playwright.sync_api import sync_playwright
-
-    class Walker:
-        name = "walker"
-
-        def solve(self, env, llm, note):
-            env.reset()
-            with env.hand_over() as handed, sync_playwright() as playwright:
-                browser = playwright.chromium.connect_over_cdp(handed.cdp_url)
-                page = browser.contexts[0].pages[0]
-                base = page.evaluate("location.origin")
-                page.goto(f"{base}/next")
-                page.click("text=Last")
-                page.reload()
-                page.go_back()
-                ask = lambda: llm.complete(page.inner_text("body") + page.url, "see")
-                ask()
-                with page.expect_popup() as opened:
-                    page.click("text=Window")
-                opened.value.click("text=Close")
-                page = browser.contexts[0].new_page()
-                page.goto(f"{base}/last")
-                ask()
-                assert handed.done
-
-    @pytest.fixture
-    def miniwob_agent():
-        return Walker()
-"""
+    task = 'app="app", dialogs={"confirm": True, "prompt": "bob"}'
+    assert 'text "truebob"' in play({"/": page}, ["click id=1"], task=task)[1]
 
 
 def test_an_app_may_be_served_by_https(play):
     page = "<h1>Safe</h1><p id=p></p><script>p.textContent = isSecureContext</script>"
-    prompts = play(
-        {"/": page}, [['answer "x"']],
-        "trial.answer and trial.url == 'https://app.localhost/'", 'app="secure_app"',
-    )  # fmt: skip
-    assert "true" in prompts[0]
+    solved = "trial.answer and trial.url == 'https://app.localhost/'"
+    [prompt] = play({"/": page}, solved=solved, task='app="secure_app"')
+    assert "true" in prompt
 
 
 HOSTS = """
@@ -377,10 +231,8 @@ def test_an_app_elsewhere_may_be_served_by_plain_http(play):
     page = """<button onclick="fetch('/two').then((r) => r.text()).then((t) => p.append(t))">Go
         </button><p id=p></p>
         <script>p.append(`${origin} ${isSecureContext} ${navigator.clipboard}`)</script>"""
-    prompts = play(
-        {"/": page, "/two": " and more"}, [["click id=1"], ['answer "x"']], "trial.answer",
-        'app="plain_app"', textwrap.dedent(HOSTS),
-    )  # fmt: skip
+    pages = {"/": page, "/two": " and more"}
+    prompts = play(pages, ["click id=1"], task='app="plain_app"', conftest=HOSTS)
     assert "http://staging.xn--lden-loa.example false undefined and more" in prompts[1]
 
 
@@ -408,10 +260,8 @@ def test_the_user_in_an_address_is_sent_to_the_app(play):
         get({}).then(() => get({ authorization: "Own " + btoa(":p@ss:") }))
           .then(() => fetch("/closed")).then(({ status }) => p.append(` and ${status}`));
         </script>"""
-    [prompt] = play(
-        {"/Basic1": page, "/Own1": "its own"}, [['answer "x"']], "trial.answer", 'app="locked_app"',
-        textwrap.dedent(LOCKED),
-    )  # fmt: skip
+    pages = {"/Basic1": page, "/Own1": "its own"}
+    [prompt] = play(pages, task='app="locked_app"', conftest=LOCKED)
     assert "its own and 401" in prompt
 
 
@@ -432,33 +282,30 @@ def test_a_cookie_ends_by_its_age_or_date(play):
     }
     cookies = {path: f"{cookie}; Domain=127.0.0.1" for path, cookie in ends.items()}
     answers = {path: (200, "", {"Set_Cookie": cookie}) for path, cookie in cookies.items()}
-    [prompt] = play({"/": page, **answers}, [['answer "x"']], "trial.answer")
+    [prompt] = play({"/": page, **answers})
     assert 'text "sid=7 none sid=7 none"' in prompt
 
 
 def test_an_app_at_the_default_port_of_this_machine_keeps_its_links(play):
     page = """<a href="http://localhost/there?next=http%3A%2F%2Flocalhost%2Fback">Go</a>
         <p>my.localhost, localhost:1</p>"""
-    prompts = play(
-        {"/": page, "/there": "<h1>There</h1><p id=p></p><script>p.append(location)</script>"},
-        [["click id=1"], ['answer "x"']], "trial.answer", 'app="local_app"',
-        textwrap.dedent(HOSTS),
-    )  # fmt: skip
+    there = "<h1>There</h1><p id=p></p><script>p.append(location)</script>"
+    pages = {"/": page, "/there": there}
+    prompts = play(pages, ["click id=1"], task='app="local_app"', conftest=HOSTS)
     assert "my.localhost, localhost:1" in prompts[0]
-    there = "http://app.localhost/there?next=http%3A%2F%2Fapp.localhost%2Fback"
-    assert f'text "{there}"' in prompts[1]
+    address = "http://app.localhost/there?next=http%3A%2F%2Fapp.localhost%2Fback"
+    assert f'text "{address}"' in prompts[1]
 
 
 def test_hosts_of_an_app_share_the_cookies_of_their_domain(play):
     cookie = {"Set_Cookie": "sid=7; Domain=.shop.example; Path=/"}
-    prompts = play(
-        {"/": "<a href=http://login.shop.example/login>Log in</a>",
-         "/login": (302, "http://www.shop.example/in", cookie),
-         "/in": "<p id=p></p><script>p.append(document.cookie)</script>"},
-        [["click id=1"], ['answer "x"']], "trial.answer", 'app="shop_app", origins=["login_app"]',
-        textwrap.dedent(HOSTS),
-    )  # fmt: skip
-    assert 'text "sid=7"' in prompts[1]
+    pages = {
+        "/": "<a href=http://login.shop.example/login>Log in</a>",
+        "/login": (302, "http://www.shop.example/in", cookie),
+        "/in": "<p id=p></p><script>p.append(document.cookie)</script>",
+    }
+    task = 'app="shop_app", origins=["login_app"]'
+    assert 'text "sid=7"' in play(pages, ["click id=1"], task=task, conftest=HOSTS)[1]
 
 
 FORMS = """
@@ -487,33 +334,30 @@ FORMS = """
 """
 
 
-def test_an_app_gets_its_own_secrets_in_a_form_however_many_there_are(play, pytester):
-    prompts = play(
-        {}, [*([f"click id={n}"] for n in range(1, 12)), ['answer "x"']], "trial.answer",
-        r'app="strict_app", redact=[r"Schl\u00fcssel-[\w+/=]+"]', textwrap.dedent(FORMS),
-    )  # fmt: skip
+def test_an_app_gets_its_own_secrets_in_a_form_however_many_there_are(app_pages):
+    task = r'app="strict_app", redact=[r"Schl\u00fcssel-[\w+/=]+"]'
+    plans = ([f"click id={number}"] for number in range(1, 12))
+    prompts = app_pages.play({}, *plans, task=task, conftest=FORMS)
     assert len(prompts) == 12
     assert "Forbidden" not in prompts[-1]
-    traffic = [path.read_text() for path in pytester.path.glob("cassettes/**/*.jsonl")]
+    traffic = [path.read_text() for path in app_pages.path.glob("cassettes/**/*.jsonl")]
     assert "Schl" not in "".join([*prompts, *traffic])
 
 
 def test_an_answer_without_a_type_is_a_text(play):
     page = "<h1>It took 12 ms</h1><p>token-abc</p><a href=/there>http://HOST</a>"
-    [prompt] = play(
-        {"/": (200, page, {"Content-Type": ""})}, [['answer "x"']], "trial.answer",
-        r'app="app", redact=["token-\w+"], scrub={r"took \d+ ms": "took 1 ms"}',
-    )  # fmt: skip
+    task = r'app="app", redact=["token-\w+"], scrub={r"took \d+ ms": "took 1 ms"}'
+    [prompt] = play({"/": (200, page, {"Content_Type": ""})}, task=task)
     assert '"It took 1 ms"' in prompt
     assert '"redacted-1"' in prompt
     assert 'link "http://app.localhost"' in prompt
 
 
-ROUTES = """
+PROGRAM = """
     from playwright.sync_api import sync_playwright
 
-    class Router:
-        name = "router"
+    class Walker:
+        name = "walker"
 
         def solve(self, env, llm, note):
             env.reset()
@@ -522,39 +366,48 @@ ROUTES = """
                 page = browser.contexts[0].pages[0]
                 page.route("**/mine", lambda route: route.fulfill(body="from the program"))
                 page.route("**/app", lambda route: route.continue_())
-                page.click("text=Go")
+                page.click("text=Ask")
                 page.wait_for_selector("text=from the app")
-                llm.complete(page.inner_text("body"), "see")
+                base = page.evaluate("location.origin")
+                see = lambda: llm.complete(page.inner_text("body") + page.url, "see")
+                see()
                 assert "from the program" in page.inner_text("body")
+                page.goto(f"{base}/next")
+                page.click("text=Last")
+                page.reload()
+                page.go_back()
+                see()
+                with page.expect_popup() as opened:
+                    page.click("text=Window")
+                opened.value.click("text=Close")
+                page = browser.contexts[0].new_page()
+                page.goto(f"{base}/last")
+                see()
                 assert handed.done
 
     @pytest.fixture
     def miniwob_agent():
-        return Router()
+        return Walker()
 """
 
 
-def test_what_a_program_fulfils_never_reaches_the_app(play):
-    page = """<button onclick="go()">Go</button><p id=p></p><script>
+def test_a_program_goes_where_it_wants_in_an_app(play):
+    """What it fulfils itself never reaches the app."""
+    page = """<button onclick="go()">Ask</button><p id=p></p><script>
         const text = async (path) => (await fetch(path)).text();
         const go = async () => { p.textContent = await text("/mine") + await text("/app"); };
         </script>"""
-    play(
-        {"/": page, "/app": "from the app", "/mine": "from the app, too"}, [],
-        "trial.asked('GET', '/app') and not trial.asked('GET', '/mine') or None",
-        conftest=textwrap.dedent(ROUTES),
-    )  # fmt: skip
-
-
-def test_a_program_goes_where_it_wants_in_an_app(play):
-    play(
-        {"/": "<h1>Start</h1>",
-         "/next": "<h1>Next</h1><a href=/last>Last</a> <a href=/window target=_blank>Window</a>",
-         "/last": "<h1>Last</h1>",
-         "/window": "<button onclick='setTimeout(() => window.close(), 50)'>Close</button>"},
-        [], "trial.asked('GET', '/window') and trial.url.endswith('/last') or None",
-        conftest=textwrap.dedent(PROGRAM),
-    )  # fmt: skip
+    pages = {
+        "/": page,
+        "/mine": "from the app, too",
+        "/app": "from the app",
+        "/next": "<h1>Next</h1><a href=/last>Last</a> <a href=/window target=_blank>Window</a>",
+        "/last": "<h1>Last</h1>",
+        "/window": "<button onclick='setTimeout(() => window.close(), 50)'>Close</button>",
+    }
+    asked = "trial.asked('GET', '/app') and not trial.asked('GET', '/mine')"
+    solved = f"trial.asked('GET', '/window') and trial.url.endswith('/last') and {asked} or None"
+    play(pages, solved=solved, conftest=PROGRAM)
 
 
 PAY = """<h1>Pay</h1><label>Card <input id=card></label>
@@ -568,29 +421,26 @@ PAY = """<h1>Pay</h1><label>Card <input id=card></label>
 
 def test_a_frame_of_another_origin_is_read_and_clicked_on(play):
     """By the clock of the page around it."""
-    prompts = play(
-        {"/": """<h1>Shop</h1><iframe src=OTHER/pay width=600 height=300></iframe><p id=q></p>
-            <script>onmessage = ({ data }) => { q.textContent = data; };</script>""",
-         "/pay": PAY, "/paid": "thanks ", "/terms": "none"},
-        [['enter "42" to id=4', "click id=5"], ['answer "x"']],
-        "trial.answer and any(e.text == 'paid' for e in trial.observation.elements)",
-        'app="app", origins=["other_app"]',
-    )  # fmt: skip
+    page = """<h1>Shop</h1><iframe src=OTHER/pay width=600 height=300></iframe><p id=q></p>
+        <script>onmessage = ({ data }) => { q.textContent = data; };</script>"""
+    pages = {"/": page, "/pay": PAY, "/paid": "thanks ", "/terms": "none"}
+    prompts = play(pages, ['enter "42" to id=4', "click id=5"], task=TWO_ORIGINS)
     assert re.search(r'text "thanks 42" id=\d+\n *text "paid"', prompts[1])
 
 
 def test_a_frame_that_can_not_be_read_is_named(play):
     """One of another scheme has no domain in common; one that the task doesn't allow is refused."""
+    page = """<h1>Shop</h1><iframe src=SECURE/pay></iframe>
+        <iframe src=http://elsewhere.example/ad></iframe>"""
     play(
-        {"/": "<h1>Shop</h1><iframe src=SECURE/pay></iframe>"
-              "<iframe src=http://elsewhere.example/ad></iframe>",
-         "/pay": PAY, "/terms": "none"},
-        [['answer "x"']],
-        "trial.answer and trial.asked('GET', '/pay') and trial.asked('GET', '/terms')",
-        'app="app", origins=["secure_app"]',
-        said=("in the element <iframe> is not read, and does not go by the page's clock: https://app",
-              "a request was refused, as it leads out of the app: GET http://elsewhere.example/ad"),
-    )  # fmt: skip
+        {"/": page, "/pay": PAY, "/terms": "none"},
+        solved="trial.answer and trial.asked('GET', '/pay') and trial.asked('GET', '/terms')",
+        task='app="app", origins=["secure_app"]',
+        said=(
+            "in the element <iframe> is not read, and does not go by the page's clock: https://app",
+            "a request was refused, as it leads out of the app: GET http://elsewhere.example/ad",
+        ),
+    )
 
 
 ASKING = """<!DOCTYPE html><p id=out>nothing</p>
@@ -610,35 +460,41 @@ ASKING = """<!DOCTYPE html><p id=out>nothing</p>
       };
     </script>"""
 
+BUTTONS = pytest.mark.parametrize("button", ["click id=2", "click id=3"], ids=["fetch", "request"])
 
-@pytest.mark.parametrize("button", ["click id=2", "click id=3"], ids=["fetch", "request"])
+
+@BUTTONS
 def test_a_request_of_an_app_is_refused_once(play, button):
     prompts = play(
-        {"/": ASKING, "/save": "saved"}, [[button], [button], ['answer "x"']],
-        "trial.answer and len(trial.requests) == 2",  # the page, and what was not refused
+        {"/": ASKING, "/save": "saved"},
+        [button],
+        [button],
+        solved="trial.answer and len(trial.requests) == 2",  # the page, and what was not refused
         marker='perturb="failing"',
-    )  # fmt: skip
+    )
     assert 'text "503 {\\"error\\":' in prompts[1]
     assert 'text "200 saved"' in prompts[2]
 
 
-@pytest.mark.parametrize("button", ["click id=2", "click id=3"], ids=["fetch", "request"])
+@BUTTONS
 def test_a_request_of_an_app_is_answered_late(play, button):
     prompts = play(
-        {"/": ASKING, "/save": "saved"}, [[button], ["wait 8 s"], ['answer "x"']],
-        "trial.answer and trial.asked('POST', '/save')",
+        {"/": ASKING, "/save": "saved"},
+        [button],
+        ["wait 8 s"],
+        solved="trial.answer and trial.asked('POST', '/save')",
         marker='perturb="slow", agents=[("reflective", {"screen": "tree", "actions": "all"})]',
-    )  # fmt: skip
+    )
     assert 'text "asking"' in prompts[1]
     assert 'text "200 saved"' in prompts[2]
 
 
 def test_labels_of_an_app_are_other_words(play):
     prompts = play(
-        {"/": ASKING, "/save": "saved"}, [["click id=2"], ['answer "x"']],
-        "trial.answer and trial.asked('POST', '/save')",
-        'app="app", perturb={"reworded": {"Fetch": "Get", "200 {}": "It is {}"}}',
+        {"/": ASKING, "/save": "saved"},
+        ["click id=2"],
+        task='app="app", perturb={"reworded": {"Fetch": "Get", "200 {}": "It is {}"}}',
         marker='perturb="reworded"',
-    )  # fmt: skip
+    )
     assert 'button "Get"' in prompts[0]
     assert 'text "It is saved"' in prompts[1]

@@ -4,7 +4,8 @@ import hashlib
 import re
 
 import pytest
-from support.projects import APP
+
+from pytest_miniwob_agent.browser import live_sockets
 
 TALKING = """
     import time
@@ -12,10 +13,9 @@ TALKING = """
     from websockets.frames import Opcode
     from websockets.server import ServerProtocol
 
-    PAGES = {}
     SAID = threading.Semaphore(0)
 
-    class Handler(AppHandler):
+    class Talking(Handler):
         def begin_events(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
@@ -45,10 +45,7 @@ TALKING = """
                 time.sleep(1.2)  # longer than a request may take that others wait for
                 self.answer("slow")
             else:
-                host = self.headers["Host"]
-                kind = "text/javascript" if self.path.endswith("js") else "text/html"
-                page = PAGES[self.path].replace("HOST", host)
-                self.answer(page, kind, Set_Cookie="user=bob; HttpOnly")
+                super().do_GET()
 
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
@@ -81,52 +78,30 @@ TALKING = """
                     elif frame.opcode is Opcode.BINARY:
                         socket.send_binary(frame.data[::-1])
             self.close_connection = True
-"""
 
-TESTS = """
-    import pytest
-    from conftest import PAGES
-    from pytest_miniwob_agent import AppTask
-
-    PAGES.update({pages!r})
-
-    TASK = AppTask(
-        "talk", app={app!r}, goal="Talk.",
-        solved_when=lambda trial: trial.answer and trial.answer == "done",
-    )
-
-    @pytest.mark.miniwob(TASK, seeds=[1], trials=1)
-    def test_talk(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
+    Handler = Talking
 """
 
 
 @pytest.fixture
-def play(pytester, chat_server):
-    """Record a task on some pages, and replay it without the app; its tape, and the last screen."""
-    pytester.makeconftest(APP + TALKING)
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
+def talk(app_pages):
+    """Record a page that talks with its app, and replay it; its tape, and the last screen."""
 
-    def play(pages, *actions, workers=0, app="app"):
-        pytester.makepyfile(TESTS.format(pages=pages, app=app))
-        chat_server.reply = lambda prompt: "\n".join(
-            ["PLAN:", *(actions if actions and "Nothing yet." in prompt else ['answer "done"'])]
-        )
-        url = f"--miniwob-base-url={chat_server.url}"
-        recorded = pytester.runpytest("--miniwob-record=new_episodes", url)
-        recorded.assert_outcomes(passed=1)
-        [tape] = pytester.path.glob("cassettes/*/*/talk/*.traffic.jsonl")
-        pytester.runpytest(f"-n{workers}").assert_outcomes(passed=1)
-        if app == "app":
-            assert pytester.path.joinpath("starts").read_text() == "started\n"
-        prompt = chat_server.requests[-1]["messages"][-1]["content"]
+    def talk(script, *actions, body="<p></p>", more=(), app="app"):
+        page = f"{body}<script>{script}</script>"
+        pages = {"/": (200, page, {"Set_Cookie": "user=bob; HttpOnly"})} | dict(more)
+        plans = [actions] if actions else []
+        task = f"app={app!r}"
+        *_, prompt = app_pages.play(pages, *plans, task=task, conftest=TALKING)
+        [tape] = app_pages.path.glob("cassettes/*/*/task/*.traffic.jsonl")
         screen = re.sub(r" id=\d+| focused", "", prompt[prompt.index("The screen now:") :])
         return tape, [line.strip() for line in screen.split("\n\n")[0].splitlines()[1:]]
 
-    return play
+    return talk
 
 
-def test_sockets(play, pytester):
+def test_sockets(talk, app_pages, monkeypatch):
+    monkeypatch.setattr(live_sockets, "CLOSING", 30.0)  # on a busy machine, two seconds are few
     script = """
         const show = (text) => document.querySelector("ul").append(
             Object.assign(document.createElement("li"), { textContent: text }));
@@ -153,17 +128,17 @@ def test_sockets(play, pytester):
         frame.src = "/frame";
         document.body.append(frame);
     """
-    page = f"""<title>T</title><button onclick=say()>Say</button>
+    body = """<title>T</title><button onclick=say()>Say</button>
         <button onclick="ws.send(new Blob(['bye'])); ws.close(3001, 1)">End</button>
         <button onclick="this.append('.')">Wait</button>
-        <ul></ul><script>{script}</script>"""
+        <ul></ul>"""
     inner = """<p>Frame</p><script>
         const ws = new WebSocket("ws://HOST/inner");
         ws.onopen = () => ws.send("in");
         ws.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
         </script>"""
-    pages = {"/": page, "/frame": inner}
-    tape, screen = play(pages, "click id=1", "click id=3", "click id=3", "click id=2", workers=2)
+    actions = "click id=1", "click id=3", "click id=3", "click id=2"
+    tape, screen = talk(script, *actions, body=body, more={"/frame": inner})
     # A slow machine may record them in another order.
     assert sorted(line for line in screen if line.startswith(("listitem", "text"))) == [
         'listitem "closed 3001 1 true"',
@@ -185,7 +160,7 @@ def test_sockets(play, pytester):
         .replace('"shown": "hello"', '"shown": "hi"')
         .replace(hashlib.sha256(b"hello").hexdigest()[:32], hashlib.sha256(b"hi").hexdigest()[:32])
     )
-    result = pytester.runpytest()
+    result = app_pages.runpytest()
     result.stdout.fnmatch_lines(
         [
             "*a message on the socket /ws was made with another body at step 1*",
@@ -196,18 +171,18 @@ def test_sockets(play, pytester):
     )
 
 
-def test_a_socket_by_https(play):
+def test_a_socket_by_https(talk):
     """With a certificate that nobody has signed, as a test makes one."""
     script = """
         const ws = new WebSocket("/ws");
         ws.onopen = () => ws.send("hello");
         ws.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
     """
-    _, screen = play({"/": f"<p></p><script>{script}</script>"}, app="secure_app")
+    _, screen = talk(script, app="secure_app")
     assert screen == ['text "hello, user=bob at http://app.localhost/"']
 
 
-def test_streamed_answers(play):
+def test_streamed_answers(talk):
     """One after the other: read in parts, whole, and given up."""
     script = """
         const add = (text) => { document.querySelector("p").textContent += text; };
@@ -228,23 +203,24 @@ def test_streamed_answers(play):
         };
         run();
     """
-    tape, screen = play({"/": f"<p></p><script>{script}</script>"})
+    tape, screen = talk(script)
     app = "http://app.localhost"
     said = f"data: one {app} data: two {app} data: three {app}"
     assert screen == [f'text "{app}/chat null: {said} and 98 letters, data: one {app} AbortError"']
     assert tape.read_text().count('"type": "message"') >= 3
 
 
-def test_a_socket_that_is_never_silent(play):
+def test_a_socket_that_is_never_silent(talk, monkeypatch):
+    monkeypatch.setattr(live_sockets, "LONGEST", 0.5)
     script = """
         const events = new EventSource("/ticks");
         events.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
     """
-    _, screen = play({"/": f"<p></p><script>{script}</script>"})
+    _, screen = talk(script)
     assert screen == ['text "tick"']
 
 
-def test_a_long_poll_holds_nothing_up(play):
+def test_a_long_poll_holds_nothing_up(talk):
     script = """
         const add = (text) => { document.querySelector("p").textContent += `${text} `; };
         const poll = async (times) => {
@@ -256,15 +232,15 @@ def test_a_long_poll_holds_nothing_up(play):
         say();
         fetch("/slow").then((answer) => answer.text()).then(add);
     """
-    page = f"""<button onclick=say()>Say</button>
-        <button onclick="this.append('.')">Wait</button>
-        <p></p><script>{script}</script>"""
-    tape, screen = play({"/": page}, "click id=1", "click id=2", "click id=2")
+    body = (
+        "<button onclick=say()>Say</button> <button onclick=this.append('.')>Wait</button> <p></p>"
+    )
+    tape, screen = talk(script, "click id=1", "click id=2", "click id=2", body=body)
     assert screen[2] == 'text "said slow heard said heard"'
     assert tape.read_text().count('"type": "answer"') == 2
 
 
-def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(play):
+def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(talk):
     """Until the script's end, Chromium does not announce its requests."""
     script = """
         const add = (text) => { document.querySelector("p").textContent = text; };
@@ -275,13 +251,12 @@ def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(play):
           fetch("/say", { method: "POST" });
         };
     """
-    page = f"<button onclick=ask()>Ask</button><p></p><script>{script}</script>"
-    tape, screen = play({"/": page}, "click id=1")
+    tape, screen = talk(script, "click id=1", body="<button onclick=ask()>Ask</button><p></p>")
     assert screen[1] == 'text "heard"'
     assert tape.read_text().count('"type": "answer"') == 1
 
 
-def test_workers(play):
+def test_workers(talk):
     """They have the app's answers, the page's clock, and the same random numbers every time."""
     script = """
         const add = ({ data }) => { document.querySelector("p").textContent += `${data} `; };
@@ -306,13 +281,12 @@ def test_workers(play):
         importScripts("/more.js");
         onconnect = ({ ports: [port] }) => { port.onmessage = () => answer(port); };"""
     pages = {
-        "/": f"<p></p><script>{script}</script>",
         "/own.js": 'import "/more.js"; onmessage = () => answer(self);',
         "/shared.js": shared,
         "/more.js": more,
         "/data": "data",
     }
-    tape, screen = play(pages)
+    tape, screen = talk(script, more=pages)
     shown = r'text "data,98,1600000000000,2020,0,(0\.\d+) data,98,1600000000400,2020,0,(0\.\d+)"'
     found = re.fullmatch(shown, screen[0])
     assert found[1] == found[2]

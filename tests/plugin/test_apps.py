@@ -1,16 +1,21 @@
 """Running apps in pytest runs: recorded with their traffic, and replayed without the app."""
 
 import json
+import re
 import shutil
 import sys
 import textwrap
 from math import inf, nan
+from unittest.mock import patch
 
 import pytest
-from support.projects import APP
+from support.apps import APP, plan, starts_of
+from support.projects import Project
 
 from pytest_miniwob_agent import AppTask
+from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.plugin import inner
 
 NOTES = """
     import json
@@ -92,10 +97,6 @@ TESTS = """
 """
 
 
-def plan(*actions):
-    return "\n".join(["PLAN:", *actions])
-
-
 def reply(prompt):
     """Solve the tasks from what the prompts show."""
     if "Add the note milk" in prompt:
@@ -107,111 +108,103 @@ def reply(prompt):
 
 @pytest.fixture
 def app(pytester, chat_server):
+    """A project with two tasks on an app, and a model that solves them."""
+    project = Project(pytester, chat_server)
     chat_server.reply = reply
-    pytester.makeconftest(APP + NOTES)
-    pytester.makepyfile(TESTS)
-    pytester.makeini("[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n")
-    pytester.record = lambda *args: pytester.runpytest(
-        "--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}", *args
-    )
-    return pytester
+    project.write(TESTS, APP + NOTES)
+    return project
 
 
-def files_of(project):
-    return {
-        path: path.read_bytes() for path in project.path.glob("cassettes/**/*") if path.is_file()
-    }
+def use_recordings(project, kept, reply):
+    """Have the recordings of a model that replies so, and no file of starts."""
+    project.use_recordings(kept, reply)
+    project.path.joinpath("starts").unlink(missing_ok=True)
+    return project
 
 
-def starts_of(project):
-    return len(project.path.joinpath("starts").read_text().splitlines())
+@pytest.fixture
+def recorded(app, recordings):
+    """The same, recorded."""
+    return use_recordings(app, recordings / "notes", reply)
 
 
-def test_an_item_is_recorded_with_the_app_and_replayed_without(app, chat_server):
+def change(project, before, after):
+    """Change the test file of a project."""
+    source = project.test_file.read_text()
+    assert before in source
+    project.test_file.write_text(source.replace(before, after))
+
+
+def test_an_item_is_recorded_with_the_app_and_replayed_without(app):
     app.record("--miniwob-results=live.jsonl").assert_outcomes(passed=2)
-    before, starts, calls = files_of(app), starts_of(app), len(chat_server.requests)
-    assert starts == 2
-    result = app.runpytest("--miniwob-results=replayed.jsonl", "-n2")
-    result.assert_outcomes(passed=2)
-    assert (files_of(app), starts_of(app), len(chat_server.requests)) == (before, starts, calls)
-    live, replayed = (
-        [json.loads(line) for line in app.path.joinpath(f"{name}.jsonl").read_text().splitlines()]
-        for name in ("live", "replayed")
+    app.replay("--miniwob-results=replayed.jsonl", passed=2)
+    app.replay("--miniwob-results=by_worker.jsonl", "-n1", passed=2)
+    assert starts_of(app) == 2
+    live, *replayed = (
+        re.findall(r'"reward":[^,}]+', app.path.joinpath(f"{name}.jsonl").read_text())
+        for name in ("live", "replayed", "by_worker")
     )
-    assert [row["reward"] for row in live if "reward" in row] == [
-        row["reward"] for row in replayed if "reward" in row
-    ]
+    assert live
+    assert replayed == [live, live]
     [login] = app.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
     assert "HttpOnly" not in login.read_text()  # no session is on the tape
     assert "app.localhost" in login.read_text()
     assert "127.0.0.1" not in login.read_text()
 
 
-def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(app, chat_server):
-    app.record().assert_outcomes(passed=2)
-    before, calls = files_of(app), len(chat_server.requests)
-    app.record().assert_outcomes(passed=2)
-    assert (files_of(app), starts_of(app), len(chat_server.requests)) == (before, 2, calls)
-    source = app.path.joinpath(app._name + ".py")
-    source.write_text(source.read_text().replace("say who is", "tell me who is"))
-    app.record().assert_outcomes(passed=2)
-    assert starts_of(app) == 3  # of one item alone
-    assert len(chat_server.requests) > calls
-    app.runpytest().assert_outcomes(passed=2)
+def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(recorded):
+    before = recorded.recorded()
+    recorded.record().assert_outcomes(passed=2)
+    assert (recorded.recorded(), starts_of(recorded), recorded.server.requests) == (before, 0, [])
+    change(recorded, "say who is", "tell me who is")
+    recorded.record().assert_outcomes(passed=2)
+    assert starts_of(recorded) == 1  # of one item alone
+    assert recorded.server.requests
+    recorded.replay(passed=2)
 
 
 def test_an_app_that_shows_the_time_is_named_when_it_is_recorded_again(app):
     """With what to do about it."""
-    source = app.path.joinpath(app._name + ".py")
-    text = source.read_text().replace("NOTES.clear()", "NOTES[:] = [f'at {time.time()}']")
-    source.write_text("import time\n" + text)
     said = "*add-note/1: after the same actions, the app shows something else*AppTask(scrub=*"
-    app.record("-k", "add-note").stdout.no_fnmatch_line(said)
-    app.record("-k", "add-note").stdout.no_fnmatch_line(said)  # which needs no app
-    [traffic] = app.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
-    traffic.unlink()
-    result = app.record("-k", "add-note")
-    result.stdout.fnmatch_lines([said])
-    source.write_text(
-        source.read_text().replace("setup=clear", "scrub={r'at [^\"]+': 'at ten'}, setup=clear")
-    )
-    for _ in range(2):
-        traffic.unlink()
-        result = app.record("-k", "add-note")
-    result.stdout.no_fnmatch_line(said)
-    result.stdout.fnmatch_lines(["*0 recorded*"])
+
+    def record():
+        for traffic in app.path.glob("cassettes/*/*/add-note/*.traffic.jsonl"):
+            traffic.unlink()
+        return app.record("-k", "add-note").stdout
+
+    change(app, "import pytest", "import time\nimport pytest")
+    change(app, "NOTES.clear()", "NOTES[:] = [f'at {time.time()}']")
+    record().no_fnmatch_line(said)
+    record().fnmatch_lines([said])
+    change(app, "setup=clear", "scrub={r'at [^\"]+': 'at ten'}, setup=clear")
+    record()
+    again = record()
+    again.no_fnmatch_line(said)
+    again.fnmatch_lines(["*0 recorded*"])
 
 
-def test_other_requests_than_those_of_the_tape_are_drift(app):
-    app.record().assert_outcomes(passed=2)
-    [tape] = app.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
+def test_other_requests_than_those_of_the_tape_are_drift(recorded):
+    [tape] = recorded.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
     lines = [json.loads(line) for line in tape.read_text().splitlines()]
     post = next(line for line in lines if line.get("method") == "POST")
     post |= {"sent": "0" * 32, "shown": post["shown"].replace("milk", "cream")}
     tape.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = app.runpytest("-k", "add-note")
-    result.stdout.fnmatch_lines(
-        [
-            "*POST /api/notes was made with another body at step 2*",
-            "*cream*",
-            "*milk*",
-            "*1 drifted*",
-        ]
-    )
+    result = recorded.runpytest("-k", "add-note")
+    said = "*POST /api/notes was made with another body at step 2*"
+    result.stdout.fnmatch_lines([said, "*cream*", "*milk*", "*1 drifted*"])
 
 
-def test_a_request_that_is_not_made_any_more_is_drift(app):
-    app.record().assert_outcomes(passed=2)
-    [tape] = app.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
+def test_a_request_that_is_not_made_any_more_is_drift(recorded):
+    [tape] = recorded.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
     lines = tape.read_text().splitlines(keepends=True)
     place = next(number for number, line in enumerate(lines) if '"status"' in line)
     extra = json.loads(lines[place]) | {"kind": "XHR", "url": "http://app.localhost/api/extra"}
     tape.write_text("".join([*lines[: place + 1], json.dumps(extra) + "\n", *lines[place + 1 :]]))
-    result = app.runpytest("-k", "log-in")
+    result = recorded.runpytest("-k", "log-in")
     result.stdout.fnmatch_lines(["*not made: GET /api/extra at step 0*", "*1 drifted*"])
 
 
-def test_answers_that_are_no_pages(app, chat_server):
+def test_answers_that_are_no_pages(app):
     """A download, an answer without content, and a link that leads out of the app."""
     app.makepyfile("""
         import hashlib
@@ -229,9 +222,8 @@ def test_answers_that_are_no_pages(app, chat_server):
             assert miniwob_episode.solved, miniwob_episode.explain()
             assert "GET http://elsewhere.example/; AppTask(origins" in miniwob_episode.explain()
     """)
-    chat_server.reply = lambda prompt: plan("click id=8", "click id=9", "click id=7")
-    app.record().assert_outcomes(passed=1)
-    app.runpytest().assert_outcomes(passed=1)
+    app.server.reply = lambda prompt: plan("click id=8", "click id=9", "click id=7")
+    app.record_and_replay(passed=1)
 
 
 @pytest.mark.parametrize(("value", "said"), [
@@ -240,8 +232,7 @@ def test_answers_that_are_no_pages(app, chat_server):
      "*the app at http://127.0.0.1:9 does not answer GET /: HTTPConnection(host='127.0.0.1', *"),
 ])  # fmt: skip
 def test_an_app_that_is_not_there_is_an_error_that_says_so(app, value, said):
-    source = app.path.joinpath(app._name + ".py")
-    source.write_text(source.read_text().replace('"app"', repr(value)))
+    change(app, 'app="app"', f"app={value!r}")
     result = app.record("-k", "add-note")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
@@ -315,21 +306,34 @@ def test_an_argument_that_can_not_be_used_is_named_at_once(wrong):
         AppTask("buy", **given)
 
 
-@pytest.mark.parametrize(("path", "damage", "said"), [
-    ("*/*/add-note/*.traffic.jsonl", lambda content: content[:-9], "*traffic*can't be read*"),
-    ("bodies/*", lambda content: content[:-9], "*the body*is damaged: restore it (git checkout*"),
+@pytest.mark.parametrize(("path", "said"), [
+    ("*/*/add-note/*.traffic.jsonl", "*traffic*can't be read*"),
+    ("bodies/*", "*the body*is damaged: restore it (git checkout*"),
 ])  # fmt: skip
-def test_damage_to_a_tape_says_how_to_get_it_back(app, path, damage, said):
-    app.record("-k", "add-note").assert_outcomes(passed=1)
-    for file in app.path.glob(f"cassettes/{path}"):
-        file.write_bytes(damage(file.read_bytes()))
-    result = app.runpytest("-k", "add-note")
+def test_damage_to_a_tape_says_how_to_get_it_back(recorded, path, said):
+    for file in recorded.path.glob(f"cassettes/{path}"):
+        file.write_bytes(file.read_bytes()[:-9])
+    result = recorded.runpytest("-k", "add-note")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([said])
 
 
-def test_certify_begins_tasks_several_times_and_says_what_differs(app):
+@pytest.fixture
+def certify(app, monkeypatch, capsys):
+    """Certify tests of the project in this process; the exit status, and what is printed."""
+    monkeypatch.chdir(app.path)
+
+    def run(*words):
+        with patch.dict(sys.modules):  # the project's modules are forgotten again
+            status = main(["certify", *words])
+        return status, pytest.LineMatcher(capsys.readouterr().out.splitlines())
+
+    return run
+
+
+def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, monkeypatch):
     """Whatever the project's agent, model and options are, which have no part in it."""
+    monkeypatch.setattr(inner, "PAUSE", 0.01)
     app.makeini(
         "[pytest]\nminiwob_model = gpt-5\nminiwob_prices = gpt-5 1 1\nminiwob_max_cost = 5\n"
         "miniwob_prompts = prompts\naddopts = -x -p no:randomly\npythonpath = .\n"
@@ -381,13 +385,9 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app):
     """
     )
 
-    def command(*words):
-        main = f"from pytest_miniwob_agent.cli import main; raise SystemExit(main({[*words]}))"
-        return app.run(sys.executable, "-c", main)
-
-    result = command("certify", "test_more.py")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines([
+    status, out = certify("test_more.py")
+    assert status == 1
+    out.fnmatch_lines([
         "same    test_more.py::test_tasks[[]apps/same/1]",
         "DIFFERS test_more.py::test_tasks[[]apps/time/1]",
         '  -*"at *',
@@ -404,11 +404,9 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app):
     assert not app.path.joinpath("cassettes").exists()
 
 
-def test_certify_takes_the_browser_that_is_named(app):
-    words = ["certify", str(next(app.path.glob("test_*.py"))), "--browser=/none"]
-    main = f"from pytest_miniwob_agent.cli import main; raise SystemExit(main({words}))"
-    result = app.run(sys.executable, "-c", main)
-    result.stdout.fnmatch_lines(["*/none*"])
+def test_certify_takes_the_browser_that_is_named(app, certify):
+    _, out = certify("test_x.py", "--browser=/none")
+    out.fnmatch_lines(["*/none*"])
 
 
 def test_an_item_without_traffic_names_the_command_that_records_it(app):
@@ -423,11 +421,10 @@ def test_a_task_needs_one_judge(app):
     result.stdout.fnmatch_lines(["*AppTask 'x' needs one judge*"])
 
 
-def test_items_of_apps_and_of_other_pages_take_turns_in_a_browser(app):
+def test_items_of_apps_and_of_other_pages_take_turns_in_a_browser(recorded):
     """One after the other, as a run in random order has them."""
-    app.record().assert_outcomes(passed=2)
-    app.path.joinpath("test_other.py").write_text(
-        textwrap.dedent("""
+    recorded.makepyfile(
+        test_other="""
         import pytest
         from pytest_miniwob_agent.testing import ScriptedLLM
 
@@ -438,11 +435,11 @@ def test_items_of_apps_and_of_other_pages_take_turns_in_a_browser(app):
         @pytest.mark.miniwob("click-test", seeds=[1, 2])
         def test_solves(miniwob_episode):
             assert miniwob_episode.solved, miniwob_episode.explain()
-    """)
+    """
     )
-    [apps] = app.path.glob("test_items*.py")
-    items = [f"{apps.name}::test_notes[apps/log-in/1]", "test_other.py"]
-    app.runpytest(*items, f"{apps.name}::test_notes[apps/add-note/1]").assert_outcomes(passed=4)
+    apps = "test_x.py::test_notes"
+    items = [f"{apps}[apps/log-in/1]", "test_other.py", f"{apps}[apps/add-note/1]"]
+    recorded.replay(*items, passed=4)
 
 
 def test_functions_of_a_task_run_in_no_event_loop(app):
@@ -478,8 +475,7 @@ def test_functions_of_a_task_run_in_no_event_loop(app):
         def test_x(miniwob_episode):
             assert miniwob_episode.solved, miniwob_episode.explain()
     """)
-    app.record().assert_outcomes(passed=1)
-    app.runpytest().assert_outcomes(passed=1)
+    app.record_and_replay(passed=1)
 
 
 def test_tests_of_several_files_may_share_a_task_but_no_name(app):
@@ -552,48 +548,57 @@ TRIALS = """
 """
 
 
+def reply_last(prompt):
+    return prompt[-1]
+
+
+@pytest.fixture
+def tries(app):
+    """The project with one task, which is solved at the second of two trials."""
+    app.write(TRIALS)
+    app.server.reply = reply_last
+    return app
+
+
+@pytest.fixture
+def tried(tries, recordings):
+    """The same, recorded."""
+    return use_recordings(tries, recordings / "tries", reply_last)
+
+
 @pytest.mark.parametrize("lower", ["--miniwob-trials=1", "--miniwob-steps=1", "calls=1"])
-def test_what_is_beyond_the_limits_of_a_run_is_no_drift(app, chat_server, lower):
-    source = app.makepyfile(TRIALS)
-    chat_server.reply = lambda prompt: prompt[-1]
-    app.record().assert_outcomes(passed=1)
-    before = files_of(app)
+def test_what_is_beyond_the_limits_of_a_run_is_no_drift(tried, lower):
+    before = tried.recorded()
     if not lower.startswith("--"):
-        source.write_text(source.read_text().replace("calls=9", lower))
+        change(tried, "calls=9", lower)
         lower = "-q"
-    for run in (app.runpytest, app.record):
-        run(lower).assert_outcomes(failed=1)
-    assert (files_of(app), starts_of(app)) == (before, 1)
+    tried.replay(lower, failed=1)
+    tried.record(lower).assert_outcomes(failed=1)
+    assert (tried.recorded(), starts_of(tried)) == (before, 0)
 
 
-def test_a_recording_of_more_trials_than_are_played_is_made_anew(app, chat_server):
-    source = app.makepyfile(TRIALS)
-    chat_server.reply = lambda prompt: prompt[-1]
-    app.record().assert_outcomes(passed=1)
-    source.write_text(source.read_text().replace("(1, 3)", "(2, 3)"))
-    app.runpytest().stdout.fnmatch_lines(["*: trial 2 was not played", "*1 drifted*"])
-    app.record().assert_outcomes(passed=1)
-    assert (len(chat_server.requests), starts_of(app)) == (2, 2)  # no call was paid for again
-    app.runpytest().assert_outcomes(passed=1)
+def test_a_recording_of_more_trials_than_are_played_is_made_anew(tried):
+    change(tried, "(1, 3)", "(2, 3)")
+    tried.runpytest().stdout.fnmatch_lines(["*: trial 2 was not played", "*1 drifted*"])
+    tried.record().assert_outcomes(passed=1)
+    assert (tried.server.requests, starts_of(tried)) == ([], 1)  # no call was paid for again
+    tried.replay(passed=1)
 
 
-def test_pictures_of_an_unsolved_item_are_those_of_its_tape(app, chat_server):
-    app.makepyfile(TRIALS)
-    chat_server.reply = lambda prompt: "3"
-    for run in (app.record, app.runpytest):
+def test_pictures_of_an_unsolved_item_are_those_of_its_tape(tries):
+    tries.server.reply = lambda prompt: "3"
+    for run in (tries.record, tries.runpytest):
         run("--miniwob-report=report").assert_outcomes(failed=1)
-        assert starts_of(app) == 1
-        report = app.path / "report"
+        assert starts_of(tries) == 1
+        report = tries.path / "report"
         assert list(report.glob("pictures/*.png"))
         [item] = report.glob("data/items/apps/try/1.js")
         assert '"note":""' in item.read_text()
         shutil.rmtree(report)
 
 
-def test_an_app_begins_again_where_the_browser_is_lost(app, chat_server):
-    app.makepyfile(TRIALS.replace("CRASHES = 0", "CRASHES = 1"))
-    chat_server.reply = lambda prompt: prompt[-1]
-    app.record().assert_outcomes(passed=1)
-    before = files_of(app)
-    app.runpytest().assert_outcomes(passed=1)
-    assert (files_of(app), starts_of(app), len(chat_server.requests)) == (before, 1, 2)
+@pytest.mark.own_browser
+def test_an_app_begins_again_where_the_browser_is_lost(tries):
+    change(tries, "CRASHES = 0", "CRASHES = 1")
+    tries.record_and_replay(passed=1)
+    assert (starts_of(tries), len(tries.server.requests)) == (1, 2)

@@ -48,61 +48,6 @@ FAKE_PAGE = """
         )
 """
 
-APP = """
-    import ssl
-    import subprocess
-    import threading
-    from contextlib import contextmanager
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-    import pytest
-
-    class AppHandler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def answer(self, body="", kind="text/html", status=200, **headers):
-            content = body.encode()
-            self.send_response(status)
-            headers |= {"Content-Type": kind, "Content-Length": str(len(content))}
-            for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *args):
-            pass
-
-    @contextmanager
-    def serving(handler, context=None):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        yield f"http{'s' * bool(context)}://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        server.server_close()
-
-    @pytest.fixture
-    def app(request):
-        with open(request.config.rootpath / "starts", "a") as file:
-            file.write("started\\n")
-        with serving(Handler) as url:
-            yield url
-
-    @pytest.fixture
-    def secure_app():
-        make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
-        subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain("cert.pem", "key.pem")
-        with serving(Handler, context) as Handler.secure:
-            yield Handler.secure
-"""
-"""A running app, also by https; its `Handler`, an `AppHandler`, follows.
-
-The file `starts` has a line for each start.
-"""
-
 TEST_FILE = """
     import pytest
 
@@ -173,6 +118,11 @@ class Project:
         result.assert_outcomes(**outcomes)
         assert (self.recorded(), len(self.server.requests)) == (before, asked)
         return result
+
+    def record_and_replay(self, *args, **outcomes):
+        """Record, and replay: with these outcomes both times."""
+        self.record(*args).assert_outcomes(**outcomes)
+        return self.replay(*args, **outcomes)
 
     def recorded(self):
         """Return the bytes of each file in the folder of cassettes."""

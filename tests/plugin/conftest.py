@@ -1,0 +1,15 @@
+"""Fixtures of tests of apps."""
+
+import pytest
+from support.apps import AppPages
+
+
+@pytest.fixture
+def app_pages(pytester, chat_server):
+    return AppPages(pytester, chat_server)
+
+
+@pytest.fixture
+def play(app_pages):
+    """Record a task on an app of some pages by plans of actions, and replay it without the app."""
+    return app_pages.play
