@@ -23,7 +23,7 @@ from pytest_miniwob_agent.browser.local import find_browser
 for name in ("pytest_django", "pytest_flask"):
     pytest.importorskip(name)  # an environment from before they were among the development tools
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.sweep]
 
 APPS = ROOT / ".cache" / "apps"
 """What `make apps` makes: the front of `notes`, and an environment for `servers`."""
@@ -236,20 +236,10 @@ NAMED = {
 }  # fmt: skip
 """By name: a folder, the fixtures of the app, what it needs to be made, and arguments."""
 
-LIGHT = ("django", "flask", "react")
-"""Run in `make test` too."""
-
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param(
-            name,
-            marks=[pytest.mark.xdist_group(f"app-{name}")]
-            + [pytest.mark.sweep] * (name not in LIGHT),
-        )
-        for name in NAMED
-    ],
+    params=[pytest.param(name, marks=pytest.mark.xdist_group(f"app-{name}")) for name in NAMED],
 )
 def recorded(request, model, tmp_path_factory):
     """A project that was recorded from its running app, the results, and the app's fixtures."""
@@ -289,18 +279,15 @@ def test_an_app_is_replayed_without_it(recorded):
     check(recorded, IN_ORDER)
 
 
-@pytest.mark.sweep
 def test_its_replay_is_the_same_in_workers_of_a_busy_machine_elsewhere(recorded):
     with load(3):
         check(recorded, IN_ORDER, "-n2", TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
 
 
-@pytest.mark.sweep
 def test_its_replay_is_the_same_in_whole_chromium_and_in_any_order(recorded):
     check(recorded, MINIWOB_BROWSER=find_browser(headed=True))
 
 
-@pytest.mark.sweep
 def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
     project = Project(recorded[0].folder, tmp_path, recorded[0].arguments)
     lines = map(json.loads, recorded[1].decode().splitlines())
@@ -322,7 +309,6 @@ def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
         run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
 
 
-@pytest.mark.sweep
 @pytest.mark.xdist_group("app-django")
 @pytest.mark.parametrize("recorded", ["django"], indirect=True)
 def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model, tmp_path):
@@ -336,7 +322,6 @@ def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model,
     check((changed, results, DJANGO), IN_ORDER)
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("number", [1, 9])
 def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, number):
     """An item of 13 calls; its app begins again, and the calls are on the tape."""
@@ -388,7 +373,6 @@ def whole(request, model, tmp_path_factory):
     return source, changes, len(model.requests)
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_a_recording_killed_at_any_moment_loses_no_call_but_the_one_under_way(
     whole, model, tmp_path, moment

@@ -4,9 +4,7 @@ import re
 import shutil
 
 import pytest
-from support.projects import OF_APPS, OTHERS, ROOT, SLOW
-
-pytestmark = pytest.mark.integration
+from support.projects import INNER_RUNS, ROOT, Project
 
 TEXT = (ROOT / "docs" / "test-your-app.md").read_text("utf-8")
 PAGE = "<form method=post><label>New <input name=new></label><button>Add</button></form>"
@@ -68,45 +66,39 @@ class Steps:
 
 
 @pytest.fixture
-def play(pytester, chat_server, monkeypatch):
+def play(pytester, chat_server):
     """Record a test of the page with its app, and replay it without."""
-    plugins = (name for name in (*OTHERS, *SLOW) if name not in OF_APPS)
-    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-pno:{name}" for name in plugins))
 
-    def run(test, fixture, *arguments, passed=1):
+    def run(test, fixture, *arguments, passed=1, **modules):
         found = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", TEXT, re.M | re.S)
         named = (text for name, text in found if name == "conftest" and f"def {fixture}" in text)
-        pytester.makeconftest(next(named, ""))
-        pytester.makepyfile(**{test: dict(found)[test]})
-        options = ["--miniwob-model=m", "-pno:randomly", "--setup-show", *arguments]
+        project = Project(pytester, chat_server)
+        project.write(conftest=next(named, ""), **modules, **{test: dict(found)[test]})
         chat_server.reply = Steps()
-        recording = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
-        recorded = pytester.runpytest_subprocess(*options, *recording)
+        recorded = project.record("--setup-show", *arguments)
         recorded.assert_outcomes(passed=passed)
         recorded.stdout.fnmatch_lines([f"*SETUP    [FS] {fixture}*"])
-        asked = len(chat_server.requests)
-        replayed = pytester.runpytest_subprocess(*options)
-        replayed.assert_outcomes(passed=passed)
+        replayed = project.replay("--setup-show", *arguments, passed=passed)
         replayed.stdout.no_fnmatch_line(f"*SETUP    [FS] {fixture}*")
-        assert len(chat_server.requests) == asked
 
     return run
 
 
-def test_django(play, pytester):
-    pytest.importorskip("pytest_django")
+@pytest.mark.sweep
+def test_django(play, pytester, monkeypatch):
+    """In processes of their own, as Django is set up once in a process."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS.replace("-pno:django", ""))
+    monkeypatch.setattr(pytester, "runpytest", pytester.runpytest_subprocess)
     for name in ("settings", "urls"):
         shutil.copy(ROOT / "tests" / "apps" / "django_admin" / f"{name}.py", pytester.path)
-    play("test_admin", "live_server", "--ds=settings", "-pno:flask", "-opythonpath=.")
+    play("test_admin", "live_server", "--ds=settings")
 
 
-def test_flask(play, pytester):
-    pytest.importorskip("flask")
-    pytester.makepyfile(notes=FLASK)
-    play("test_notes", "notes_app", "-pno:django", "-pno:flask", "-opythonpath=.", passed=2)
+def test_flask(play):
+    play("test_notes", "notes_app", passed=2, notes=FLASK)
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="there is no Node.js")
 def test_a_command(play, pytester):
     pytester.makefile(".js", server=NODE)
-    play("test_todos", "todo_app", "-pno:django", "-pno:flask")
+    play("test_todos", "todo_app")

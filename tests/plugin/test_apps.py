@@ -1,7 +1,6 @@
 """Running apps in pytest runs: recorded with their traffic, and replayed without the app."""
 
 import json
-import re
 import shutil
 import sys
 import textwrap
@@ -137,15 +136,11 @@ def change(project, before, after):
 
 def test_an_item_is_recorded_with_the_app_and_replayed_without(app):
     app.record("--miniwob-results=live.jsonl").assert_outcomes(passed=2)
-    app.replay("--miniwob-results=replayed.jsonl", passed=2)
-    app.replay("--miniwob-results=by_worker.jsonl", "-n1", passed=2)
+    live = app.path.joinpath("live.jsonl").read_bytes()
+    for where in ("-n0", "-n1"):
+        app.replay("--miniwob-results=replayed.jsonl", where, passed=2)
+        assert app.path.joinpath("replayed.jsonl").read_bytes() == live
     assert starts_of(app) == 2
-    live, *replayed = (
-        re.findall(r'"reward":[^,}]+', app.path.joinpath(f"{name}.jsonl").read_text())
-        for name in ("live", "replayed", "by_worker")
-    )
-    assert live
-    assert replayed == [live, live]
     [login] = app.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
     assert "HttpOnly" not in login.read_text()  # no session is on the tape
     assert "app.localhost" in login.read_text()

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from support.projects import Project
 
 PAGE = """
     <!DOCTYPE html><body><button onclick="done = 1">Go</button> <button>Stay</button><img src=x.png>
@@ -157,17 +158,19 @@ def test_a_result_tells_whether_a_prompt_had_the_payload(pytester, chat_server, 
     pages = pytester.mkdir("web")
     pages.joinpath("hidden.html").write_text(ATTACK % f"<b hidden>{SAID}</b>")
     pages.joinpath("shown.html").write_text(ATTACK % SAID)
-    pytester.makepyfile(
-        "import pytest\n"
-        '@pytest.mark.miniwob("web", pages="web", seeds=[3], trials=1)\n'
-        "def test_solves(miniwob_episode):\n    assert miniwob_episode.solved\n"
-    )
+    project = Project(pytester, chat_server)
+    project.write("""
+        import pytest
+
+        @pytest.mark.miniwob("web", pages="web", seeds=[3], trials=1)
+        def test_solves(miniwob_episode):
+            assert miniwob_episode.solved
+    """)
     chat_server.reply = lambda prompt: "click id=1"
-    options = ["--miniwob-model=m", f"--miniwob-agent-params={json.dumps(params)}"]
-    server = ["--miniwob-record=new_episodes", f"--miniwob-base-url={chat_server.url}"]
-    for more in (server, []):
-        pytester.runpytest(*options, *more, "--miniwob-results=out.jsonl").assert_outcomes(passed=2)
-        _, *rows = map(json.loads, pytester.path.joinpath("out.jsonl").read_text().splitlines())
+    for run in (project.record, project.runpytest):
+        result = run(f"--miniwob-agent-params={json.dumps(params)}", "--miniwob-results=out.jsonl")
+        result.assert_outcomes(passed=2)
+        _, *rows = map(json.loads, project.path.joinpath("out.jsonl").read_text().splitlines())
         assert [row["payload"] for row in rows] == found
 
 
