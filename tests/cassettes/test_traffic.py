@@ -1,6 +1,7 @@
 """The traffic of apps in the cassette folder: what is found, removed, counted and shown."""
 
 import pytest
+from support.projects import ROOT
 
 from pytest_miniwob_agent.cassettes.folder import Used, find_cassette
 from pytest_miniwob_agent.cassettes.format import write_cassette
@@ -88,6 +89,14 @@ def test_keys_are_found_in_requests_and_in_bodies(folder):
         "AWS key in line 4: revoke the key, then record again",
         "AWS key in the answer to GET /notes at step 0: revoke the key, then record again",
     ]
+
+
+def test_a_tape_is_written_as_it_was_read(folder):
+    """Those of the examples, and one with a message and without headers."""
+    shipped = [*ROOT.glob("examples/*/cassettes/**/*.traffic.jsonl")]
+    assert shipped
+    for tape in (*shipped, folder / f"{STEM}.traffic.jsonl"):
+        assert Traffic.load(tape).dump() == tape.read_text("utf-8")
 
 
 def test_traffic_without_a_cassette_is_a_note(folder):

@@ -51,6 +51,7 @@ NOTES = """
                 case "/nothing": self.answer(status=204)
                 case "/away": self.answer(status=302, Location="https://login.example/in")
                 case "/locked": self.answer(status=401, WWW_Authenticate="Basic realm=staging")
+                case "/broken": self.answer(status=500)
                 case "/large": self.answer("x" * 1_000_001)
                 case "/other":
                     host, cookie = self.headers["Host"], self.headers["Cookie"]
@@ -237,6 +238,7 @@ ERRORS = {
     'start="/away"': ["*does not begin at /away: *leads out of the app: GET https://login.example/*"
                       "AppTask(origins=*"],
     'start="/none"': ["*the app answers GET /none, *with the status 404: correct its `start`*"],
+    'start="/broken"': ["*the app answers GET /broken, *with the status 500: correct its `start`*"],
     'start="/large"': ["*GET /large got 1,000,001 bytes, *--miniwob-max-answer*"],
     'start=lambda seed: "none"': ["*start must be a path that begins with /*not 'none'"],
     'app="taken"': ["*OSError:*", "*The fixture 'taken'*port that is taken*bind port 0*"],
@@ -244,7 +246,8 @@ ERRORS = {
     'app="http://127.0.0.1:9/shop/"': ["*has a path, /shop/, *give the path as start='/shop/'*"],
     'start="/locked"': ["*asks for a user and password at GET /locked, *write USER:PASSWORD@*"],
     'app="asks_for_more"': ["*fixture 'no_such_fixture' not found*"],
-    'reward=lambda app, trial: "yes"': ["*the reward of AppTask 't11' was 'yes'; it is a number*"],
+    'reward=lambda app, trial: "yes"': ["*the reward of AppTask 't*' was 'yes'; it is a number*"],
+    "reward=lambda app, trial: 1.5": ["*the reward of AppTask 't*' was 1.5; it is a number*"],
     "reward=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
     "setup=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
 }  # fmt: skip

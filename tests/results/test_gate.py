@@ -182,6 +182,7 @@ class TestMissingItems:
         assert kinds(judge(run_of(""), run_of("+"), Gate())) == ["empty"]
         other = judge(run_of("+"), run_of("+", first=2), Gate.parse("rate:5"))
         assert kinds(other) == ["missing", "empty"]
+        assert other.reasons[1].text == "no item is in both result sets, so nothing was compared"
         assert kinds(judge(run_of("+"), run_of(""), PAIRED, {f"{ITEM}/1"})) == ["empty"]
 
 
