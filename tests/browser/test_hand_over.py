@@ -148,6 +148,11 @@ def test_the_clock_moves_on_after_input_and_for_a_promise_alone(drive):
         assert now() == began
         program.run("new Promise((resolve) => setTimeout(resolve, 5000))")
         assert now() == began + 5000
+        script = "new Promise((resolve) => setTimeout(resolve, 1000))"
+        promise = program.call("Runtime.evaluate", expression=script)["result"]["objectId"]
+        assert now() == began + 5000
+        program.call("Runtime.awaitPromise", promiseObjectId=promise)
+        assert now() == began + 6000
         program.run("setTimeout(() => { window.later = 'come'; }, 3000)")
         assert program.run("window.later") is None
         program.click("#query")

@@ -21,7 +21,7 @@ KEY = "AKIA" + "AB12" * 4
 HTML = [("Content-Type", "text/html")]
 
 
-def record(folder, body=b"<h1>Notes</h1>", sent="text=milk"):
+def record(folder, body=b"<h1>Notes</h1>", sent="text=milk", later=b"later"):
     """Write the traffic of an item, and return its file and that of its body."""
     bodies = Bodies(folder)
     digest = bodies.write(body)
@@ -31,7 +31,7 @@ def record(folder, body=b"<h1>Notes</h1>", sent="text=milk"):
         Exchange(1, "Fetch", "POST", url, "0" * 32, sent, status=204),
         Exchange(1, "Fetch", "GET", f"{url}/slow"),
     ]
-    message = {"socket": 1, "type": "message", "body": bodies.write(b"later"), "after": 3, "at": 0}
+    message = {"socket": 1, "type": "message", "body": bodies.write(later), "after": 3, "at": 0}
     trial = Trial("Add milk.", "/", exchanges, [message], 1.0, 2)
     traffic = plant(folder.parent, f"{folder.name}/{STEM}.traffic.jsonl")
     traffic.write_text(Traffic(["http://app.localhost"], [trial]).dump())
@@ -83,11 +83,12 @@ def test_traffic_that_can_not_be_read_is_found_and_its_bodies_stay(folder):
 
 
 def test_keys_are_found_in_requests_and_in_bodies(folder):
-    record(folder, f"<p>{KEY}</p>".encode(), f"key={KEY}")
+    record(folder, f"<p>{KEY}</p>".encode(), f"key={KEY}", KEY.encode())
     said = [what for kind, _, what in found_in(folder) if kind == "leak"]
     assert said == [
         "AWS key in line 4: revoke the key, then record again",
         "AWS key in the answer to GET /notes at step 0: revoke the key, then record again",
+        "AWS key in message 1 of trial 1: revoke the key, then record again",
     ]
 
 
