@@ -13,6 +13,7 @@ from pytest_miniwob_agent.cassettes.upkeep import (
     shown_calls,
 )
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 
 from .cassette_files import ORIGIN, make_call, plant
 
@@ -98,6 +99,8 @@ def test_a_tape_is_written_as_it_was_read(folder):
     assert shipped
     for tape in (*shipped, folder / f"{STEM}.traffic.jsonl"):
         assert Traffic.load(tape).dump() == tape.read_text("utf-8")
+    tape.write_text(Traffic(["http://app.localhost"], screens=SCREEN_VERSION).dump())
+    assert Traffic.load(tape).screens == SCREEN_VERSION
 
 
 def test_traffic_without_a_cassette_is_a_note(folder):

@@ -222,6 +222,9 @@ class TestReasons:
             "-22.0 to -1.5, by item (exact p = 0.031)"
         )
         assert all("1-screen-1-step" in detail for detail in reason.details)
+        whole, part = judge(base, runs(20, 0), PAIRED).reasons
+        assert (len(whole.details), len(part.details)) == (20, 0)
+        assert (bool(whole.hint), bool(part.hint)) == (False, True)  # once, below both
 
     def test_by_task_many_seeds_of_a_task_are_one(self):
         def runs(lost):
