@@ -90,6 +90,7 @@ class Gate:
         self._counted = COUNTED | self._api
         self._changed = devtools.changed
         self._requests = UnderWay()
+        self._loading: dict[str, str] = {}  # frames in pages, with their sessions
         # Of pages: number, context, session, and the time of the page's clock.
         self._questions: list[tuple[int, int, str, float]] = []
         self._deliveries = Deliveries(source)
@@ -111,7 +112,9 @@ class Gate:
             "Network.requestWillBeSent": self._announce,
             "Network.loadingFinished": self._end,
             "Network.loadingFailed": self._end,
+            "Page.frameStartedLoading": self._load,
             "Page.frameStoppedLoading": self._stop,
+            "Page.frameDetached": self._stop,
             "Runtime.bindingCalled": self._hear,
             "Target.attachedToTarget": self._enter,
         }.items():
@@ -202,7 +205,16 @@ class Gate:
                     self._ask_page(event["session"], f"miniwobAgent.giveUp({number})")
         self._finish(id_)
 
+    def _load(self, event: Message) -> None:
+        with self._changed:
+            if all(event["frameId"] != window for _, window in self._devtools.opened):
+                self._loading[event["frameId"]] = event["session"]
+
     def _stop(self, event: Message) -> None:
+        with self._changed:
+            self._loading.pop(event["frameId"], None)
+            self._tell()
+            self._changed.notify_all()
         for id_ in self._requests.documents(event["frameId"]):
             self._finish(id_)  # nobody is told of the end of one that a script has stopped
 
@@ -245,7 +257,9 @@ class Gate:
     @property
     def _quiet(self) -> bool:
         waits = any(kind in self._counted for kind in self._requests.open.values())
-        return not (self._answering or self._requests.paused or self._heard or self._late or waits)
+        loads = any(session in self._loading.values() for session, _ in self._devtools.opened)
+        under_way = self._answering or self._requests.paused or self._heard or self._late
+        return not (under_way or loads or waits)
 
     def _tell(self) -> None:
         """Answer the page's questions when nothing is under way, with what has come for sockets."""
@@ -357,6 +371,7 @@ class Gate:
             self.remark(f"{asked} was not waited for, as its answer comes later, or never")
             with self._changed:
                 self._requests.end(network)
+                self._loading.pop(paused["frameId"], None)
                 if answer is not None:
                     self._aside[answer.socket] = paused, asked
             return None

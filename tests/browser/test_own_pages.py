@@ -816,3 +816,28 @@ class TestFrames:
             </script>
         """)
         assert "Inside" in texts(click(env, seen, "Add").observation)
+
+    @pytest.mark.parametrize("change", [
+        "frame.src = '/file.pdf'",
+        "frame.src = URL.createObjectURL(new Blob(['%PDF-1.1'], {type: 'application/pdf'}))",
+        "{ frame.src = '/inner.html'; setTimeout(() => frame.remove()); }",
+        "{ frame.src = '/inner.html'; frame.contentWindow.stop(); }",
+        "{ frame.contentDocument.open(); frame.contentDocument.write('Never closed'); }",
+    ])  # fmt: skip
+    def test_a_frame_that_never_loads_is_not_waited_for(self, pages, change):
+        pages.write(inner_html="<p>Inside</p>", file_pdf="%PDF-1.1")
+        env, seen = pages.show(f"""
+            <iframe src="/file.pdf"></iframe><button>Change</button>
+            <script>
+              const change = (frame) => {change};
+              document.querySelector("button").onclick = () => {{
+                change(document.body.appendChild(document.createElement("iframe")));
+                document.querySelector("button").textContent = "Changed";
+              }};
+              const task = {{ goal: "Change.", reward: () => 0 }};
+            </script>
+        """)
+        [unread] = env.remarks()
+        assert "<iframe> is not read" in unread
+        assert unread.endswith("/file.pdf")
+        assert "Changed" in texts(click(env, seen, "Change").observation)

@@ -63,10 +63,14 @@ export const viewport = () => {
   };
 };
 
+// True for a frame that shows nothing, as the browser can't show what it was to load, such as a PDF.
+const unshown = ({ src, loading, contentDocument }) => src && !src.startsWith("about:")
+  && loading !== "lazy" && contentDocument?.URL === "about:blank";
+
 // Remark what on the page is not read, or uses real time.
 export const survey = () => {
   for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
-    if (agentOf(element)) continue;
+    if (agentOf(element) && !unshown(element)) continue;
     const name = element.tagName.toLowerCase();
     const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
     Main.remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `

@@ -47,8 +47,7 @@ const animated = () => shown().forEach((one) => {
 });
 export const loaded = async () => {
   if (own) animated();
-  if (own) await quiet();
-  await arrived();
+  await (own ? quiet() : arrived());
   await drawn();
   await lettered();
 };
