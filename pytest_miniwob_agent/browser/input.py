@@ -191,6 +191,7 @@ class NativeInput:
         points: the points to click of the elements on the page, by id; None where unknown.
         slow: True to let time pass between the moves of a drag.
         files: the paths of files that can be uploaded.
+        checks: True to have `missed` say that the action has come to nothing.
 
     Attributes:
         gesture: what to perform.
@@ -204,6 +205,7 @@ class NativeInput:
         points: Mapping[int, list[int] | None],
         slow: bool = False,
         files: Sequence[str] = (),
+        checks: bool = False,
     ) -> None:
         self.action = action
         self.gesture = Gesture(browser.held)
@@ -217,8 +219,12 @@ class NativeInput:
         """The number of a spinner before another one is typed."""
         self._value: str | None = None
         """The value that a field is set to, which takes no free text."""
+        self._expected: tuple[int | None, str, Any] | None = None
+        """What the action is for, where that can be checked (`page/effect.js`)."""
         try:
             self._add()
+            if checks and self._expected:
+                self._ask("expect", *self._expected)
         except _Impossible as reason:
             self.error = str(reason)
 
@@ -240,8 +246,10 @@ class NativeInput:
         match self.action:
             case actions.Click(element, at):
                 self._click(element, at)
+                self._expected = (element, "once", None)
             case actions.DoubleClick(element, at):
                 self._click(element, at, times=2)
+                self._expected = (element, "more often", None)
             case actions.Hover(element, at):
                 self._click(element, at, times=0)
             case actions.Drag():
@@ -285,10 +293,14 @@ class NativeInput:
                 _require(len(text) <= actions.MAX_TEXT, f"{limit}, not {len(text)}")
                 for letter in _UNTYPABLE.findall(text):
                     raise _Impossible(f"no key types the character U+{ord(letter):04X}")
+                # A page may take the text away for these, and keys with CTRL are no text.
+                if text and not re.search(r"[\t\n]", text) and not self._held & {"CTRL", "ALT"}:
+                    self._expected = (getattr(self.action, "element", None), "text", text)
                 if isinstance(self.action, actions.Enter):
                     element = self.action.element
                     if kind := self._ask("setType", element):
                         self._value = _value_of(kind, text.strip())
+                        self._expected = (element, "text", self._value)
                         self.gesture.move(self._aim("settable", element, self._value))
                         return
                     self.gesture.move(self._ask("caret", element, self._point(element)))
@@ -312,12 +324,15 @@ class NativeInput:
                 self.gesture.move(found["point"])
                 self.gesture.click()
                 self.gesture.type("HOME", *["ARROWDOWN"] * found["down"])
+                self._expected = (element, "option", found["down"])
                 self.gesture.hold("ENTER")  # by which the list is gone; some pages misread its end
             case actions.Copy():
                 _require(self._ask("marked"), "no text is selected")
                 self._press_with("CTRL", "c")
             case actions.Paste():
-                _require(self._ask("copied"), "nothing was copied")
+                copied = self._ask("copied")
+                _require(copied, "nothing was copied")
+                self._expected = (None, "text", copied)
                 self._press_with("CTRL", "v")
 
     def _click(self, element: int, at: actions.Place | None = None, times: int = 1) -> None:
@@ -360,6 +375,11 @@ class NativeInput:
         if now is not None and now != self._stood:
             presses = round((wanted - self._stood) / (now - self._stood))
             yield self._presses(key, presses - 1)
+
+    def missed(self) -> str | None:
+        """Why the action has come to nothing that it was for, as far as can be checked."""
+        found = self._expected and self._ask("missed", self._expected[0])
+        return found or None
 
     def _presses(self, key: str, times: int) -> Gesture:
         gesture = Gesture(self._held)

@@ -62,6 +62,10 @@ LEFT = re.compile("navigated|context|detached|miniwobAgent is not defined", re.I
 """Errors of the driver where a page is left while it is read."""
 
 
+FOCUSED = {"focused", "active"}
+"""The states of elements that keys go to."""
+
+
 class MiniwobPage:
     """A case's page in a browser: the `Page` of an item, with screenshots (`Visible`).
 
@@ -78,6 +82,7 @@ class MiniwobPage:
     def __init__(self, browser: Browser, case: Case) -> None:
         self._browser = browser
         self._case = case
+        self._elements: tuple[Element, ...] = ()
         self._points: dict[int, list[int] | None] = {}
         """Points to click of the elements that actions may name; None where still to be found."""
         self._next: NativeInput | None = None
@@ -210,7 +215,12 @@ class MiniwobPage:
         else:
             read = self._read("read")
         self._browser.show_pointer(planned.pointed[1:], linger=True)
-        return self._transition(read, planned.error)
+        before = self._elements
+        after = self._transition(read, planned.error)
+        if after.error or after.done or self.screen_version == 1:
+            return after
+        unchanged = _without_focus(before) == _without_focus(self._elements)
+        return replace(after, error=planned.missed() if unchanged else None)
 
     def _upload(self, path: str, steps: list[Step]) -> bool:
         """Carry out input that asks for a file: pages of the package get none."""
@@ -378,7 +388,8 @@ class MiniwobPage:
         """The action's input, made once for `look` and `step`."""
         if self._next is None or self._next.action is not action:
             slow = isinstance(action, Drag | DragFrom) and self._drags_slowly()
-            self._next = NativeInput(action, self._browser, self._points, slow, self._files)
+            checks = self.screen_version > 1
+            self._next = NativeInput(action, self._browser, self._points, slow, self._files, checks)
         return self._next
 
     def _drags_slowly(self) -> bool:
@@ -397,11 +408,25 @@ class MiniwobPage:
         self._note_effect(read, done=read["done"])
         points = {element["id"]: element.pop("point") for element in read["elements"]}
         self._points = {id_: point for id_, point in points.items() if id_ is not None}
-        elements = (
+        self._elements = tuple(
             Element(**{**element, "details": tuple(map(tuple, element.get("details", ())))})
             for element in read["elements"]
         )
         self._files = tuple(read.get("files", self._files))
         self.payload = read.get("payload", self.payload)
-        seen = Observation(read["goal"], tuple(elements), read["focus"], files=self._files)
+        seen = Observation(read["goal"], self._elements, read["focus"], files=self._files)
         return Transition(seen, float(read["reward"]), read["done"], error)
+
+
+def _without_focus(elements: Iterable[Element]) -> list[tuple[object, ...]]:
+    """What a screen shows but for the focus, which any click moves."""
+    return [
+        (
+            one.id,
+            one.role or one.tag,
+            one.text,
+            one.value,
+            [*filter(None, ({*what.split()} - FOCUSED for _, what in one.details))],
+        )
+        for one in elements
+    ]

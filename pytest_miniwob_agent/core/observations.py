@@ -87,7 +87,7 @@ class Transition:
     """The result of an action.
 
     `reward` is the page's raw reward, from -1 to 1, and 0 until the page is `done`. `error` is the
-    reason why the action was impossible and not carried out, or None.
+    reason why the action was impossible and not carried out, or has come to nothing; or None.
     """
 
     observation: Observation

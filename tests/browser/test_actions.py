@@ -198,7 +198,9 @@ class TestScroll:
         env, observation = open_page("sign-agreement", 3)
         name = re.search('"(.+?)"', observation.goal)[1]
         field = find(observation, dom_id="name")
-        assert find(do(env, Enter(name, field)).observation, id=field, value="")
+        refused = env.step(Enter(name, field))
+        assert refused.error == f"the field with id={field} has not taken the text"
+        assert find(refused.observation, id=field, value="")
         do(env, Scroll(find(observation, tag="textarea"), 10_000), Enter(name, field))
         assert do(env, Click(find(observation, text="Cancel"))).solved
 

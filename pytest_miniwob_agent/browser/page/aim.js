@@ -3,7 +3,7 @@
 
 import { plain } from "./world.js";
 import { frames } from "./settle.js";
-import { aimedAt, clipperOf, extent, inViewport, owner, parentOf, target, visible } from "./sight.js";
+import { NEW, aimedAt, clipperOf, extent, inViewport, owner, parentOf, target, visible } from "./sight.js";
 import { byId, squeeze } from "./leaves.js";
 
 const CENTRE = { block: "center", inline: "center", behavior: "instant" };
@@ -120,13 +120,28 @@ export const spinner = (id) => {
 // The beginning of a text, for errors.
 export const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
 
-// The options of a drop-down list that can be chosen, as texts.
-export const optionsOf = (list) => [...list.options]
-  .filter((option) => !option.matches(":disabled") && !option.hidden)
-  .map((option) => squeeze(option.text));
+// The options of a drop-down list that can be chosen.
+export const usable = (list) =>
+  [...list.options].filter((option) => !option.matches(":disabled") && !option.hidden);
 
-// The input that chooses an option: the point to click and the number of steps down from the
-// first option. An error is a text.
+// Their texts, each with its group, and with a number where several are alike.
+export const optionsOf = (list) => {
+  const options = usable(list);
+  const texts = options.map((option) => squeeze(option.text));
+  if (!NEW) return texts;
+  const names = options.map((option, at) => {
+    const group = squeeze(option.closest("optgroup")?.label ?? "");
+    return group ? `${group}: ${texts[at]}` : texts[at];
+  });
+  const places = Map.groupBy(names.keys(), (at) => names[at]);
+  return names.map((name, at) => {
+    const alike = places.get(name);
+    return alike.length > 1 ? `${name} (${alike.indexOf(at) + 1})` : name;
+  });
+};
+
+// The input that chooses an option, by its name or its text alone: the point to click and the number of steps
+// down from the first option. An error is a text.
 export const option = async (id, wanted) => {
   const aimed = await aim([[id, null]]);
   if (typeof aimed === "string") return aimed;
@@ -136,9 +151,12 @@ export const option = async (id, wanted) => {
   }
   if (element.matches(":disabled")) return `the list with id=${id} can't be used now`;
   const names = optionsOf(element);
+  const texts = usable(element).map((one) => squeeze(one.text));
   const at = names.indexOf(squeeze(wanted));
-  if (at >= 0) return { point: aimed[0], down: at };
-  const few = names.slice(0, 20).map(quote).join(", ");
+  const alike = texts.flatMap((text, place) => text === squeeze(wanted) ? [place] : []);
+  if (at >= 0 || alike.length === 1) return { point: aimed[0], down: at >= 0 ? at : alike[0] };
+  const few = (alike.length ? alike.map((place) => names[place]) : names).slice(0, 20).map(quote).join(", ");
+  if (alike.length) return `the list with id=${id} has several options ${quote(wanted)}: ${few}`;
   return `the list with id=${id} has no option ${quote(wanted)}; it has ${few}`
     + (names.length > 20 ? ` and ${names.length - 20} more` : "");
 };

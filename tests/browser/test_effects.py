@@ -1,0 +1,140 @@
+"""An action that has come to nothing of what it was for is an error."""
+
+import pytest
+from support.own_pages import TASK
+
+from pytest_miniwob_agent import Choose, Click, Copy, DoubleClick, Enter, Paste, Select, Type
+
+pytestmark = pytest.mark.integration
+
+COVER = "<div class=veil style='position: fixed; inset: 0'></div>"
+FOCUSED = "the field that has the focus has not taken the text"
+UNTAKEN = "the field with id=1 has not taken the text"
+
+VAIN = [
+    ("<p>Text</p>", Enter("x", 1), "the element with id=1 takes no text"),
+    ("<p>Text</p>", Type("x"), "no field has the focus"),
+    ("<input autofocus readonly>", Type("x"), FOCUSED),
+    ("<input readonly>", Enter("x", 1), UNTAKEN),
+    ("<input disabled>", Enter("x", 1), UNTAKEN),
+    ("<input maxlength=2 value=ab>", Enter("c", 1), UNTAKEN),
+    ("<input type=number>", Enter("abc", 1), UNTAKEN),
+    ("<input oninput=\"value = value.replace(/\\D/g, '')\">", Enter("x", 1), UNTAKEN),
+    ("<textarea onkeydown=\"event.preventDefault()\"></textarea>", Enter("x", 1), UNTAKEN),
+    ("<div contenteditable onbeforeinput=\"return false\">a</div>", Enter("x", 1), UNTAKEN),
+    ("<input type=color oninput=\"value = '#000000'\">", Enter("#00cc88", 1), UNTAKEN),
+    ("<input type=date oninput=\"value = ''\">", Enter("2024-02-29", 1), UNTAKEN),
+    (
+        "<input onmousedown=\"event.preventDefault()\">",
+        Click(1), "the field with id=1 has not got the focus",
+    ),
+    (
+        "<input type=checkbox onclick=\"event.preventDefault()\">",
+        Click(1), "the element with id=1 is still not checked",
+    ),
+    (
+        "<div role=switch aria-checked=true tabindex=0>On</div>",
+        Click(1), "the element with id=1 is still checked",
+    ),
+    (
+        "<input type=radio onclick=\"return false\">",
+        Click(1), "the element with id=1 is still not checked",
+    ),
+    ("<button disabled>B</button>", Click(1), "the element with id=1 is disabled"),
+    ("<button aria-disabled=true>B</button>", DoubleClick(1), "the element with id=1 is disabled"),
+    (
+        f"<button>B</button>{COVER}",
+        Click(1), 'the click went to what covers the element with id=1: div "veil"',
+    ),
+    (
+        "<button>A</button><button style='position: absolute; left: 0; top: 0; width: 99%;"
+        " height: 99%'>B</button>",
+        Click(1), 'the click went to what covers the element with id=1: button "B" id=2',
+    ),
+    (
+        f"<iframe srcdoc='<button>B</button>'></iframe>{COVER}",
+        Click(2), "the click went to what covers the frame of the element with id=2",
+    ),
+    (
+        "<select onchange=\"selectedIndex = 0\"><option>A<option>B</select>",
+        Choose("B", 1), 'the list with id=1 still has "A"',
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "action", "error"), VAIN)
+def test_what_has_come_to_nothing_is_an_error(pages, body, action, error):
+    env, seen = pages.show(TASK + body, screen="tree")
+    done = env.step(action)
+    assert done.error == error
+    assert [one.value for one in done.observation.elements] == [one.value for one in seen.elements]
+
+
+EFFECTIVE = [
+    ("<label>Name <input></label>", Enter("x", 1)),
+    ("<input value=5 onfocus=select()>", Enter("5", 1)),
+    ("<input onchange=\"value = ''\">", Enter("x\n", 1)),
+    ("<input autofocus>", Type("x")),
+    ("<input type=radio checked>", Click(1)),
+    ("<select><option>A<option>B</select>", Choose("A", 1)),
+    ("<label><input type=checkbox style='opacity: 0'><b>Drawn</b></label>", Click(1)),
+    ('<button onclick="out.textContent = 1">B</button><p id=out></p>', Click(1)),
+    ("<button onclick=remove()>B</button>", Click(1)),
+    ("<p>Text</p>", Click(1)),
+    (
+        f"<button>B</button>{COVER}<script>onclick = () => document.body.append('!')</script>",
+        Click(1),
+    ),
+    ("<canvas></canvas><script>onkeydown = () => {}</script>", Type("x")),
+    (
+        '<input onkeydown="event.preventDefault(); out.textContent = 1"><p id=out></p>',
+        Enter("x", 1),
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "action"), EFFECTIVE)
+def test_what_has_come_to_something_is_none(pages, body, action):
+    env, _ = pages.show(TASK + body, screen="tree")
+    assert env.step(action).error is None
+
+
+def test_a_field_that_takes_no_copied_text_says_so(pages):
+    env, _ = pages.show(f"{TASK}<input value=a><input readonly>", screen="tree")
+    for action in (Select(1), Copy(), Click(2)):
+        assert env.step(action).error is None
+    assert env.step(Paste()).error == FOCUSED
+
+
+@pytest.mark.parametrize("screen", ["compact", "full"])
+def test_other_screens_say_so_too(pages, screen):
+    env, _ = pages.show(
+        f'{TASK}<input type=checkbox onclick="event.preventDefault()">', screen=screen
+    )
+    assert "still not checked" in env.step(Click(1)).error
+
+
+def test_the_first_version_of_screens_says_nothing(pages):
+    env = pages.make(f"{TASK}<input readonly>")
+    env.screen_version = 1
+    env.reset(screen="tree")
+    assert env.step(Enter("x", 1)).error is None
+
+
+GROUPS = """
+<select onchange="out.textContent = value">
+  <optgroup label=Shapes><option value=round>Pear</optgroup>
+  <optgroup label=Fruit><option>Apple<option value=ripe>Pear</optgroup>
+  <option value=first>Plum<option value=second>Plum
+</select><p id=out>.</p>"""
+
+
+def test_options_of_one_name_are_told_apart(pages):
+    env, seen = pages.show(TASK + GROUPS, screen="tree")
+    options = "Shapes: Pear | Fruit: Apple | Fruit: Pear | Plum (1) | Plum (2)"
+    assert dict(seen.elements[0].details)["options"] == options
+    assert env.step(Choose("Pear", 1)).error == (
+        'the list with id=1 has several options "Pear": "Shapes: Pear", "Fruit: Pear"'
+    )
+    for name, value in {"Fruit: Pear": "ripe", "Plum (2)": "second", "Apple": "Apple"}.items():
+        assert env.step(Choose(name, 1)).observation.elements[-1].text == value
