@@ -51,9 +51,9 @@ class Changes(ast.NodeVisitor):
     def generic_visit(self, node):
         """Note the change of a node, and visit what is below it."""
         new = self._changed(node)
-        if new is not None:
+        if new is not None and new != (old := self._text(node)):
             start, end = self._span(node)
-            self.found.append((start, end, node.lineno, self._text(node), new))
+            self.found.append((start, end, node.lineno, old, new))
         super().generic_visit(node)
 
     def _span(self, node):
