@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent import Click, DoubleClick, Hover
+from pytest_miniwob_agent import Click, DoubleClick, Drag, Hover
 
 pytestmark = pytest.mark.integration
 
@@ -89,3 +89,55 @@ def test_a_double_click_goes_there_too(open_tree):
 def test_the_first_version_of_screens_hits_the_middle_of_the_box(open_tree):
     env, seen = open_tree(STANDING["div"] + LISTENING, version=1)
     assert not env.step(Click(id_of(seen, "notes"))).done
+
+
+BOARD = """
+<style>
+  li, .node, [role=row] { width: 200px; height: 40px; position: relative; background: #eee }
+  .handle, .port { position: absolute; right: 0; top: 0; width: 30px; height: 20px; background: red;
+    line-height: 20px; padding: 0; border: 0 }
+  td { width: 60px; height: 30px }
+</style>
+<ul aria-label=List style="padding: 0 0 30px">
+  <li>One<b class=handle role=img title=H1></b></li><li>Two<b class=handle role=img title=H2></b></li>
+  <li>Three<b class=handle role=img title=H3></b></li>
+</ul>
+<div><div class=node aria-roledescription=node>A<button class=port>PA</button></div>
+  <div class=node aria-roledescription=node style="left: 260px">B<button class=port>PB</button></div>
+</div>
+<table><tr><td>a1<td>b1<tr><td>a2<td>b2<tr><td>a3<td>b3</table>
+<ol title=Lines><li>First</li><li><b>Second</b></li></ol>
+<p id=out>-</p>
+<script>
+  onpointerup = ({ target, clientY }) => {
+    const box = target.getBoundingClientRect();
+    const away = clientY - Math.floor(box.top + box.height / 2);
+    const where = away > 2 ? "below" : away < -2 ? "above" : "in";
+    out.textContent = `${where} the middle of ${target.title || target.textContent}`;
+  };
+  ondragstart = () => false;
+</script>"""
+
+DRAGS = {
+    "item to item": ("One", "Three", "below the middle of Three"),
+    "item to an item before": ("Three", "One", "above the middle of One"),
+    "handle to item": ("H1", "Three", "below the middle of Three"),
+    "handle to handle": ("H1", "H3", "in the middle of H3"),
+    "item to handle": ("One", "H3", "in the middle of H3"),
+    "item of which a text is all": ("First", "Second", "below the middle of Second"),
+    "item to list": ("One", "Lines", "in the middle of Lines"),
+    "port to port of a node": ("PA", "PB", "in the middle of PB"),
+    "node to port": ("A", "PB", "in the middle of PB"),
+    "port to node": ("PA", "B", "below the middle of BPB"),
+    "cell to cell": ("a1", "b3", "in the middle of b3"),
+    "item to a cell": ("One", "b2", "in the middle of b2"),
+}
+"""Where a drag from one to another ends."""
+
+
+@pytest.mark.parametrize(("start", "to", "end"), DRAGS.values(), ids=DRAGS)
+def test_a_drag_ends_on_what_it_names(open_tree, start, to, end):
+    env, seen = open_tree(BOARD)
+    done = env.step(Drag(id_of(seen, start), id_of(seen, to)))
+    [said] = [one.text for one in done.observation.elements if one.dom_id == "out"]
+    assert said == end
