@@ -94,16 +94,17 @@ def test_the_first_version_of_screens_hits_the_middle_of_the_box(open_tree):
 BOARD = """
 <style>
   li, .node, [role=row] { width: 200px; height: 40px; position: relative; background: #eee }
-  .handle, .port { position: absolute; right: 0; top: 0; width: 30px; height: 20px; background: red;
-    line-height: 20px; padding: 0; border: 0 }
+  .handle, .port { position: absolute; right: 0; top: 0; width: 30px; height: 20px }
+  .port { line-height: 20px; padding: 0; border: 0 }
   td { width: 60px; height: 30px }
 </style>
 <ul aria-label=List style="padding: 0 0 30px">
-  <li>One<b class=handle role=img title=H1></b></li><li>Two<b class=handle role=img title=H2></b></li>
+  <li>One<b class=handle role=img title=H1></b></li>
+  <li>Two<b class=handle role=img title=H2></b></li>
   <li>Three<b class=handle role=img title=H3></b></li>
 </ul>
 <div><div class=node aria-roledescription=node>A<button class=port>PA</button></div>
-  <div class=node aria-roledescription=node style="left: 260px">B<button class=port>PB</button></div>
+  <div class=node aria-roledescription=node>B<button class=port>PB</button></div>
 </div>
 <table><tr><td>a1<td>b1<tr><td>a2<td>b2<tr><td>a3<td>b3</table>
 <ol title=Lines><li>First</li><li><b>Second</b></li></ol>
