@@ -44,21 +44,23 @@ const inSight = (node, point) => {
 
 // The items of a list, which a drag puts in another order.
 const ITEM = "li, tr, [role=listitem], [role=option], [role=row], [draggable=true], [aria-roledescription]";
-const itemOf = (node, goesUp = (/** @type {any} */ _) => true) => {
+const itemOf = (node, goesUp) => {
   let up = owner(node);
-  while (up && !plain(up).matches(ITEM)) up = goesUp(up) ? parentOf(up) : null;
+  while (up && !plain(up).matches(ITEM)) up = !goesUp || goesUp(up) ? parentOf(up) : null;
   return up;
 };
 
 // True for what stands for all that is around it: its text is the only one there.
-const standsForAll = (element) => !plain(element).matches("a, button, [role=button], [tabindex]")
-  && squeeze(plain(element).textContent) && squeeze(plain(element).textContent) === squeeze(parentOf(element)?.textContent ?? "");
+const standsForAll = (element) => {
+  const [text, around] = [element, parentOf(element)].map((one) => squeeze(plain(one)?.textContent ?? ""));
+  return text && text === around && !plain(element).matches("a, button, [role=button], [tabindex]");
+};
 
 // The way to the place of another item of a list: across its middle, towards the side on which that
 // one makes room. Null for a drag to anything else, such as a handle or a cell in the other item.
 const BEYOND = 3; // pixels
 const across = (from, to) => {
-  const [moved, other] = [itemOf(from), NEW ? itemOf(to, standsForAll) : itemOf(to)];
+  const [moved, other] = [itemOf(from), itemOf(to, NEW && standsForAll)];
   if (!moved || !other || moved === other || parentOf(moved) !== parentOf(other)) return null;
   const [was, is] = [extent(moved), extent(other)];
   const [x, y] = spot(to);
