@@ -64,7 +64,7 @@ export const viewport = () => {
 };
 
 // True for a frame that shows nothing, as the browser can't show what it was to load, such as a PDF.
-const unshown = ({ src, loading, contentDocument }) => src && !src.startsWith("about:")
+const unshown = (/** @type {any} */ { src, loading, contentDocument }) => src && !src.startsWith("about:")
   && loading !== "lazy" && contentDocument?.URL === "about:blank";
 
 // Remark what on the page is not read, or uses real time.
