@@ -1,6 +1,8 @@
 """`miniwob-agent doctor`: each check, and the whole command."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -90,15 +92,22 @@ class TestBrowser:
             out, re.M,
         )  # fmt: skip
 
-    def test_another_font_is_a_problem(self, tmp_path, monkeypatch):
+    def test_another_font_is_a_problem(self, tmp_path):
+        """In a process of its own: this one has found the fonts already."""
         files = tmp_path / "font_roboto" / "files"
         files.mkdir(parents=True)
         files.parent.joinpath("__init__.py").touch()
         files.joinpath("Roboto-Regular.ttf").write_bytes(b"no font")
-        monkeypatch.syspath_prepend(tmp_path)
-        out = lines(*doctor.check_page(Browser()))
-        assert re.search(r"^WRONG font +Noto Sans for all text\n", out, re.M)
-        assert "pip install --force-reinstall font-roboto" in out
+        script = (
+            "from pytest_miniwob_agent.cli.doctor import *\n"
+            "from pytest_miniwob_agent.browser.process import Browser\n"
+            "print(*check_page(Browser()), sep='\\n')"
+        )
+        result = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert re.search(r"^WRONG font +Noto Sans for all text\n", result.stdout, re.M)
+        assert "pip install --force-reinstall font-roboto" in result.stdout
 
 
 class TestCassettes:
