@@ -165,7 +165,7 @@ def _completion(answer: Line, request: Request) -> Any:
     body = response.get("body")
     if response.get("status_code") == 200 and body and not error:
         if not is_answer(request.path, body):
-            raise CassetteError(describe_unusable(200, body, request.body).report)
+            raise CassetteError(describe_unusable(request.path, 200, body, request.body).report)
         if found := secrets.find(answer):
             what = f"its completion holds what looks like a secret ({found[0].kind})"
             raise CassetteError(f"{what}, and is not kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -333,6 +334,7 @@ class Episode:
                     if trial == self.trials:
                         acts = (act for act in self._of(Acted) if act.trial == trial)
                         lines += shorten_lines([_line_of(act) for act in acts])
+                        lines += shorten_lines(self._troubles_of(trial))
                 case Remark(what="page" | "program" | "exception" as what, text=text):
                     first, *others = text.splitlines() or [""]
                     lines += [f"{what}: {shorten(first)}", *map(sanitize, shorten_lines(others))]
@@ -341,6 +343,22 @@ class Episode:
                 case Reflected(step=step, action=action):
                     lines.append(f"  reflection: {shorten(f'action {step} should be {action}')}")
         return "\n".join(lines)
+
+    def _troubles_of(self, trial: int) -> list[str]:
+        """Return what was wrong with answers of a trial, and with the calls of tools in them."""
+        found: Counter[str] = Counter()
+        for event in self.events:
+            match event:
+                case Called(trial=at, purpose=purpose, completion=said) if at == trial:
+                    parts = [part for part in said.sections if part[0] in _TROUBLES]
+                    found.update(f"{purpose} call, {name}: {shorten(text)}" for name, text in parts)
+                case Remark(what="refused call" as what, text=text, trial=at) if at == trial:
+                    found[f"{what}: {shorten(text)}"] += 1
+        return [f"  {line}{f' ({n} times)' * (n > 1)}" for line, n in found.items()]
+
+
+_TROUBLES = ("refusal", "finish reason")
+"""The sections of an answer that say why it is of no use."""
 
 
 def _line_of(act: Acted) -> str:

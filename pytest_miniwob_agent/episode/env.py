@@ -132,7 +132,11 @@ class AgentEnv:
         with self._alone():
             with suppress(BadCall):
                 self._turns.wait(action_of_call(name, arguments))
-            return carry_out_call(name, arguments, self._trace.last, self._act)
+            steps, before = self._trace.step, self._trace.last
+            after = carry_out_call(name, arguments, before, self._act)
+            if after.error and self._trace.step == steps and before and not before.done:
+                self._trace.note(Remark("refused call", f"{name}: {after.error}"))
+            return after
 
     def _act(self, action: Action) -> Transition:
         trace = self._trace

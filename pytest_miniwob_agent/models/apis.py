@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_miniwob_agent.core.chat import ModelResponse, Usage, token_count
-from pytest_miniwob_agent.core.data import well_formed
+from pytest_miniwob_agent.core.data import canonical_json, well_formed
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
@@ -131,15 +131,28 @@ class Unusable:
     foreign: bool = False
 
 
-def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> Unusable:
+def describe_unusable(
+    path: str, status: int, answer: object, body: Mapping[str, Any], content_type: str = ""
+) -> Unusable:
     """Describe an answer for which `answer_of` returns None.
 
     Args:
+        path: the path of the request.
         status: the status of the response.
         answer: its body, as bytes or as parsed JSON.
         body: the body of the request, for the limits that it sets.
+        content_type: that of the response, for a stream.
     """
+    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
     parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
+    if content_type.startswith(EVENT_STREAM):
+        events = read_events(text)
+        parsed = api_of(path).collect(events)
+        if errors := _errors_in(events):
+            text = canonical_json(errors[0])
+        elif events and not parsed:
+            report = "answered with a stream that was cut off before its end: no reason for it came"
+            return Unusable("cut off or not decodable", report)
     choice = next(iter(mappings(mapping(parsed).get("choices"))), {})
     message = choice.get("message")
     no_text = status == 200 and isinstance(message, Mapping) and not message.get("content")
@@ -154,14 +167,13 @@ def describe_unusable(status: int, answer: object, body: Mapping[str, Any]) -> U
     if no_text and choice.get("finish_reason") == "content_filter":
         report = "answered with no text: the server's content filter held it back"
         return Unusable("held back by a content filter", report)
-    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
     prefix = "" if status == 200 else f"status {status}, "
     foreign = isinstance(answer, bytes) and answer.lstrip().startswith(b"<")
     hint = "; check --miniwob-base-url: most servers' addresses end in /v1" if foreign else ""
+    wanted = "no chat completion that has a text" if path == CHAT else "nothing to be recorded"
     return Unusable(
-        "no text" if no_text else "no chat completion",
-        "answered with no chat completion that has a text: "
-        f"{prefix}{shorten(redact(text))!r}{hint}",
+        "no text" if no_text else "no chat completion" if path == CHAT else "no answer",
+        f"answered with {wanted}: {prefix}{shorten(redact(text))!r}{hint}",
         foreign,
     )
 
@@ -181,17 +193,23 @@ def status_of_error(answer: Any) -> int | None:
     Args:
         answer: parsed JSON, or the list of a stream's events.
     """
+    for error in _errors_in(answer):
+        words = " ".join(str(error.get(name)) for name in ("code", "type", "status")).lower()
+        if number := re.search(r"\b[45]\d\d\b", words):
+            return int(number[0])
+        if status := next((_STATUSES[word] for word in _STATUSES if word in words), None):
+            return status
+    return None
+
+
+def _errors_in(answer: Any) -> list[Mapping[str, Any]]:
+    """Return the errors in an answer, or in the events of a stream."""
+    found: list[Any] = []
     for part in mappings(answer if isinstance(answer, list) else [answer]):
         choices, response = mappings(part.get("choices")), part.get("response")
-        errors = [each.get("error") for each in (part, mapping(response), *choices)]
-        errors += [part] if part.get("type") == "error" else []
-        for error in mappings(errors):
-            words = " ".join(str(error.get(name)) for name in ("code", "type", "status")).lower()
-            if number := re.search(r"\b[45]\d\d\b", words):
-                return int(number[0])
-            if status := next((_STATUSES[word] for word in _STATUSES if word in words), None):
-                return status
-    return None
+        found += [each.get("error") for each in (part, mapping(response), *choices)]
+        found += [part] if part.get("type") == "error" else []
+    return mappings(found)
 
 
 def parsed_json(content: bytes) -> Any:

@@ -209,7 +209,9 @@ class LiveModel:
             answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
             if answer.status_code != 200 or answer_of(request.path, content, kind) is None:
-                unusable = describe_unusable(answer.status_code, content, request.body)
+                unusable = describe_unusable(
+                    request.path, answer.status_code, content, request.body, kind
+                )
                 usage = usage_of_answer(request.path, parsed_json(content))
                 self._on_unusable(unusable.reason, usage)
                 if unusable.foreign:
@@ -238,16 +240,28 @@ class LiveModel:
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             reason = f"can't be reached: {cause}{advice_on_connection(cause)}"
-            raise failed(reason, cause) from None
+            if isinstance(cause, httpx.TimeoutException):
+                part = "connect" if isinstance(cause, httpx.ConnectTimeout) else "read"
+                seconds = error.request.extensions["timeout"][part]
+                reason = f"gave no answer within {seconds:g} s"
+                reason += f'; raise "timeout" in {OPTION}' if part == "read" else ""
+            raise failed(reason + _times(error.request), cause) from None
         except openai.APIStatusError as error:
             names = self._keys.variables(provider_of(path))
             advice = advice_on_refusal(error, self._model, self._params, names)
-            reason = f"refused the call: {sanitize_line(error)}" + (f"; {advice}" if advice else "")
+            reason = f"refused the call: {sanitize_line(error)}{_times(error.request)}"
+            reason += f"; {advice}" if advice else ""
             raise failed(reason, error) from None
         except TypeError as error:
             raise UsageError(f"{OPTION}: {redact(str(error), known)}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise failed(f"gave no completion: {error}", error) from None
+
+
+def _times(request: httpx.Request) -> str:
+    """Return how often a call was sent, if more than once."""
+    retries = int(request.headers.get("x-stainless-retry-count", 0))
+    return f" (sent {retries + 1} times)" if retries else ""
 
 
 class _Ended(openai.OpenAIError):

@@ -95,8 +95,8 @@ def with_choice(**choice):
     ],
 )  # fmt: skip
 def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):
-    unusable = describe_unusable(200, json.dumps(body).encode(), request_)
-    assert unusable == describe_unusable(200, body, request_)
+    unusable = describe_unusable(CHAT, 200, json.dumps(body).encode(), request_)
+    assert unusable == describe_unusable(CHAT, 200, body, request_)
     assert unusable.reason == reason
     assert report in unusable.report
 

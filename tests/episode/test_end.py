@@ -10,6 +10,7 @@ from pytest_miniwob_agent import (
     CallLimit,
     Case,
     Click,
+    Completion,
     Element,
     Ending,
     Limits,
@@ -202,3 +203,28 @@ def test_there_are_three_screens():
 
     page = FakePage("Click.", {"only": [Element(1, "button", "ONE")]})
     run_episode(CASE, Asks(), page, ScriptedLLM([]), Limits(trials=4), model="m", raising=True)
+
+
+def test_a_failure_says_what_was_wrong_with_the_models_answers_and_calls():
+    class Calls:
+        name = "calls"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            for _ in range(2):
+                llm.chat([{"role": "user", "content": "Act."}], "act")
+                env.call("press", "{}")
+            env.call("click", {"element": 1})
+            env.call("click", "")  # the page has judged
+
+    page = FakePage(
+        "Click.", {"only": [Element(1, "button", "ONE")]}, rewards={("only", "click id=1"): -1}
+    )
+    said = [Completion("", refusal="I can't."), Completion("Well", finish_reason="length")]
+    episode = run_episode(CASE, Calls(), page, ScriptedLLM(said), Limits(), model="m")
+    *_, refusal, call, reason = episode.explain().splitlines()
+    assert refusal == "  act call, refusal: I can't."
+    assert re.fullmatch(
+        r"  refused call: press: press lacks its argument key: .* \(2 times\)", call
+    )
+    assert reason == "  act call, finish reason: length"

@@ -1,5 +1,6 @@
 """Answers of servers that misbehave, over real HTTP on loopback: malformed, unusual and cut off."""
 
+import contextlib
 import gzip
 import json
 import re
@@ -8,7 +9,12 @@ import threading
 import pytest
 from support.answers import WHOLE, chunked, completion, completion_of, completion_with, response
 
+from pytest_miniwob_agent.core.chat import ModelRequest
 from pytest_miniwob_agent.core.errors import ModelError
+from pytest_miniwob_agent.core.events import OF_TEST
+from pytest_miniwob_agent.models.api import EVENT_STREAM
+from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.models.client import LiveModel
 
 NO_TEXT = "answered with no chat completion that has a text: "
 
@@ -211,3 +217,52 @@ def test_an_answer_that_is_cut_off_was_paid_for_and_is_not_asked_for_again(
     assert "answered with a body that can't be read: " in str(error.value)
     assert raw_server.requests == 1
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+STREAMS = {
+    "out of tokens": (
+        [{"delta": {"role": "assistant", "content": ""}}, {"delta": {}, "finish_reason": "length"}],
+        'ran out of tokens (finish_reason is length); raise "max_completion_tokens" in',
+    ),
+    "held back": (
+        [{"delta": {}, "finish_reason": "content_filter"}], "the server's content filter",
+    ),
+    "cut off": ([{"delta": {"content": "cl"}}], "a stream that was cut off before its end"),
+    "an error": (
+        [{"delta": {"content": "cl"}}, {"error": {"message": "the GPU fell off"}}],
+        """a text: '{"message":"the GPU fell off"}'""",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", STREAMS)
+def test_a_stream_without_an_answer_is_told_by_its_cause(chat_server, kind):
+    pieces, message = STREAMS[kind]
+    chunks = [{"choices": [{"index": 0, **piece}]} for piece in pieces]
+    text = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    chat_server.reply, chat_server.kind = lambda prompt: text.encode(), EVENT_STREAM
+    body = {"model": "m", "messages": [{"role": "user", "content": "one"}], "stream": True}
+    model = LiveModel("m", {}, base_url=chat_server.url, retries=0)
+    with contextlib.closing(model), pytest.raises(ModelError) as error:
+        model.post(ModelRequest(CHAT, body), OF_TEST)
+    assert message in str(error.value)
+
+
+def test_a_time_out_names_its_seconds_and_how_often_the_call_was_sent(session, raw_server):
+    given_up = threading.Event()
+
+    def answer(number):
+        given_up.wait(300)
+        yield b""
+
+    raw_server.answer = answer
+    with (
+        session(raw_server, {"timeout": 0.5}, retries=1) as llm,
+        pytest.raises(ModelError) as error,
+    ):
+        llm.complete("one", "plan")
+    given_up.set()
+    assert str(error.value) == (
+        f'test call: {raw_server.url} gave no answer within 0.5 s; raise "timeout" in '
+        "--miniwob-llm-params (sent 2 times)"
+    )
