@@ -91,8 +91,8 @@ def begin(session: pytest.Session) -> None:
     with _as_usage_error():
         if settings.otel:
             state.traces = Traces()
-        asked_for = bool(config.getoption("miniwob_gate"))
-        baseline = load_baseline(settings, gate_asked_for=asked_for)
+        asked_for = any(map(config.getoption, ("miniwob_baseline", "miniwob_gate")))
+        baseline = load_baseline(settings, asked_for=asked_for)
         if isinstance(baseline, str):
             state.no_baseline = baseline
         elif baseline is not None:

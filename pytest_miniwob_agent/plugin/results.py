@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,9 +20,9 @@ from pytest_miniwob_agent.results.comparison import describe
 from pytest_miniwob_agent.results.file import (
     Results,
     Shard,
+    as_committed,
     checked_out,
     parse_results,
-    read_at_commit,
     read_results,
 )
 from pytest_miniwob_agent.results.gate import Gate
@@ -75,12 +76,13 @@ BASELINE = pytest.StashKey[Baseline]()
 """Key of the baseline in the stash of a run's configuration, where it has one."""
 
 
-def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str | None:
+def load_baseline(settings: Settings, *, asked_for: bool) -> Baseline | str | None:
     """Return the baseline that the options name, None if they name none.
 
-    Return a remark in its place if there is none yet: this run is the first to write it, or its
-    commit has none. Of a file that this run writes again the committed version counts, so that a
-    second run is judged alike. `gate_asked_for` is True if the command line names a gate.
+    Return a remark in its place if there is none yet: its commit has none, or this run is the first
+    to write it and it is that of the ini file. Of a file that this run writes again the committed
+    version counts, so that a second run is judged alike. `asked_for` is True if the command line
+    names a baseline or a gate.
 
     A gate that judges the run by its own pairs alone has a baseline without items.
 
@@ -89,14 +91,15 @@ def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str
     """
     gate = Gate.parse(settings.gate)
     if settings.baseline:
+        needed = asked_for and gate.kind != "twins"
         try:
-            return Baseline(_read_baseline(settings), gate)
+            return Baseline(_read_baseline(settings, needed=needed), gate)
         except NoResultsYet as error:
             if gate.kind != "twins":
                 return f"no baseline yet, nothing judged: {error}"
     if gate.kind == "twins":
         return Baseline(Results((), source="the run itself"), gate)
-    if gate_asked_for:
+    if asked_for:
         raise UsageError(
             f"--miniwob-gate={settings.gate} has nothing to compare with: name a baseline with "
             "--miniwob-baseline, such as git:main"
@@ -104,7 +107,7 @@ def load_baseline(settings: Settings, *, gate_asked_for: bool) -> Baseline | str
     return None
 
 
-def _read_baseline(settings: Settings) -> Results:
+def _read_baseline(settings: Settings, *, needed: bool) -> Results:
     """Read the results that the options name as the baseline; raises as `load_baseline` says."""
     source, beside = settings.baseline, settings.baseline_file
     assert source is not None
@@ -113,13 +116,11 @@ def _read_baseline(settings: Settings) -> Results:
         return read_results(source, beside=beside, written=settings.results)
     name = shown_from_here(source)
     if settings.results and same_file(source, settings.results):
-        try:
-            committed = read_at_commit("HEAD", source)
-        except UsageError:
-            if not source.exists():
-                raise NoResultsYet(f"this run is the first to write {name}") from None
-        else:
+        if (committed := as_committed(source)) is not None:
             return parse_results(committed, f"git:HEAD:{name}")
+        named_alike = os.path.abspath(source) == os.path.abspath(settings.results)  # by no link
+        if named_alike and not needed and not source.exists():
+            raise NoResultsYet(f"this run is the first to write {name}")
     return read_results(name)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
-from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.files import same_file, write_atomically
 from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.core.text import counted, listed
 
@@ -343,23 +344,23 @@ def _deselected(shards: Sequence[Shard]) -> int:
 def read_at_commit(ref: str, path: Path, written: Path | None = None) -> str:
     """Return the text of a file, which need not exist now, as it was at a commit of its repository.
 
-    `ref` is a name that git takes, or a branch of the remote origin, `written` a file that this run
-    writes.
+    `ref` is a name that git takes for one commit, or a branch of the remote origin, `written` a
+    file that this run writes. Links are followed as they were at that commit.
 
     Raises:
         NoResultsYet: the commit has no such file, which is here or which a run is to write.
-        UsageError: git, the repository, the commit or the file is missing.
+        UsageError: git, the repository, the commit or the file is missing, or can't be read.
     """
     source = f"git:{ref}:{path}"
-    file, written = path.resolve(), written and written.resolve()
-    folder = next(parent for parent in file.parents if parent.is_dir())
     try:
-        top = _git(folder, "rev-parse", "--show-toplevel")
+        top = _git(_folder_of(path), "rev-parse", "--show-toplevel")
     except FileNotFoundError:
         raise UsageError(f"{source} needs git, which is not installed") from None
     if top.returncode:
-        raise UsageError(f"{source}: {folder} is not in a git repository ({top.stderr.strip()})")
-    root = Path(top.stdout.removesuffix("\n")).resolve()
+        raise UsageError(
+            f"{source}: {_folder_of(path)} is not in a git repository ({top.stderr.strip()})"
+        )
+    root = Path(top.stdout.removesuffix("\n"))
     commit = _commit(root, ref) or _commit(root, f"origin/{ref}")
     if not commit:
         hint = ""
@@ -371,27 +372,70 @@ def read_at_commit(ref: str, path: Path, written: Path | None = None) -> str:
                 "'+refs/heads/*:refs/remotes/origin/*' (a clone made by CI often holds one commit)"
             )
         raise UsageError(f"{source}: there is no commit {ref} in {root}{hint}")
-    inside = file.relative_to(root).as_posix()
-    blob = _git(root, "cat-file", "blob", f"{commit}:{inside}")
-    if blob.returncode and (file == written or file.exists()):
+    inside = _path_in(root, path)
+    found = _git(root, "cat-file", "--batch", "--follow-symlinks", given=f"{commit}:{inside}\n")
+    kind, _, text = found.stdout.partition("\n")
+    if re.fullmatch(r"\w+ blob \d+", kind):
+        return text.removesuffix("\n")
+    listed = _git(root, "--literal-pathspecs", "ls-tree", "--name-only", commit, "--", inside)
+    if listed.returncode or listed.stdout or not kind.endswith(" missing"):
+        reason = (listed.stderr or found.stderr or kind).strip()
+        raise UsageError(f"{source}: {inside} can't be read at {ref} ({reason})")
+    if (written and same_file(path, written)) or path.exists():
         raise NoResultsYet(f"{ref} has no {inside} yet")
-    if blob.returncode:
-        raise UsageError(
-            f"{source}: {ref} has no file {inside}; write it with pytest "
-            f"--miniwob-results={path} and commit it there"
-        )
-    return blob.stdout
+    raise UsageError(
+        f"{source}: {ref} has no file {inside}; write it with pytest "
+        f"--miniwob-results={path} and commit it there"
+    )
+
+
+def as_committed(path: Path) -> str | None:
+    """Return the text of a file at the commit that is checked out; None if that does not have it.
+
+    Raises:
+        UsageError: git can't read its repository.
+    """
+    if not checked_out(_folder_of(path)):
+        return None
+    try:
+        return read_at_commit("HEAD", path, written=path)
+    except NoResultsYet:
+        return None
 
 
 def checked_out(folder: Path) -> str:
-    """Return the id of the commit that is checked out around a folder, empty if there is none."""
+    """Return the id of the commit that is checked out around a folder, empty if there is none.
+
+    Raises:
+        UsageError: git can't read the repository.
+    """
     try:
-        return _commit(folder, "HEAD")
+        status = _git(folder, "rev-parse", "--git-dir")
     except OSError:  # there is no git
         return ""
+    if not status.returncode:
+        return _commit(folder, "HEAD")
+    if any((parent / ".git").exists() for parent in (folder, *folder.parents)):
+        raise UsageError(f"git can't read the repository of {folder}: {status.stderr.strip()}")
+    return ""
 
 
-def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _folder_of(path: Path) -> Path:
+    """Return the innermost folder around a file that exists; the file need not."""
+    return next(parent for parent in Path(os.path.abspath(path)).parents if parent.is_dir())
+
+
+def _path_in(root: Path, path: Path) -> str:
+    """Return a file's path in a repository as it is named: links of today may lead elsewhere."""
+    named = Path(os.path.abspath(path))
+    for file in (named, named.parent.resolve() / named.name):  # a link may lead into it
+        for parent in reversed(file.parents):
+            if parent.is_dir() and parent.samefile(root):
+                return file.relative_to(parent).as_posix()
+    raise UsageError(f"{path} is not in {root}")
+
+
+def _git(folder: Path, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     # In git's hooks two variables name a repository, which need not be that of the file.
     others = ("GIT_DIR", "GIT_WORK_TREE")
     environ = {name: value for name, value in os.environ.items() if name not in others}
@@ -399,6 +443,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ["git", *arguments],
         cwd=folder,
         env=environ,
+        input=given,
         capture_output=True,
         encoding="utf-8",
         errors="replace",
@@ -406,7 +451,10 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _commit(root: Path, ref: str) -> str:
-    """Return the id of a commit, empty if the repository does not have it."""
+    """Return the id of the one commit that a name stands for, empty if there is none."""
     if ref.startswith("-"):  # no ref begins like an option
         return ""
-    return _git(root, "rev-parse", "--verify", "--quiet", ref + "^{commit}").stdout.strip()
+    found = _git(root, "rev-parse", "--verify", "--quiet", ref + "^{commit}")
+    # A range has two lines, and ^HEAD a sign.
+    one = found.returncode == 0 and re.fullmatch(r"[0-9a-f]+\n", found.stdout)
+    return found.stdout.strip() if one else ""

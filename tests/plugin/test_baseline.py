@@ -380,11 +380,12 @@ class TestSettings:
                     llm.chat([system, user], "plan", tools=tools, temperature=0)
         """
         project.server.reply = lambda prompt: "DONE"
-        judged = ["--miniwob-agent=my_agent:Mine", "--miniwob-baseline=base.jsonl"]
+        judged = "--miniwob-baseline=base.jsonl"
 
-        def record(code, *args):
+        def record(code, option):
             project.makepyfile(my_agent=code)
-            return project.record("-k", "click-menu-2", *judged, *args, mode="all")
+            agent = "--miniwob-agent=my_agent:Mine"
+            return project.record("-k", "click-menu-2", agent, option, mode="all")
 
         record(code, "--miniwob-results=base.jsonl")
         [first, _] = read_results(project.path / "base.jsonl").results
@@ -392,20 +393,36 @@ class TestSettings:
             "system messages", "tools", "parameters of calls", "source my_agent.py"
         }  # fmt: skip
         changed = code.replace("Be brief.", "Be very brief.")
-        shown = record(changed).stdout
+        shown = record(changed, judged).stdout
         shown.fnmatch_lines(["source my_agent.py: * -> *", "system messages: * -> *"])
         shown.no_fnmatch_line("tools: *")
         shown.no_fnmatch_line("parameters of calls: *")
 
     def test_the_first_run_of_all_writes_its_own_baseline(self, baseline, run, project):
         new = project.path / "new.jsonl"
-        args = ["--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl"]
+        args = ["-o", "miniwob_baseline=new.jsonl", "--miniwob-results=new.jsonl"]
         result = run(*args)
         result.stdout.fnmatch_lines(
             ["gate items: no baseline yet, nothing judged: this run is the first to write *"]
         )
         assert new.read_bytes() == baseline.read_bytes()
         run(*args).assert_outcomes(passed=11, xfailed=1)
+
+    @pytest.mark.parametrize(
+        ("options", "name"),
+        [
+            (["--miniwob-baseline=new.jsonl"], "new.jsonl"),
+            (["--miniwob-gate=items", "-o", "miniwob_baseline=new.jsonl"], "new.jsonl"),
+            (["-o", "miniwob_baseline=link.jsonl"], "link.jsonl"),
+        ],
+    )
+    def test_a_baseline_that_only_this_run_writes_judges_nothing_that_was_asked_for(
+        self, run, project, options, name
+    ):
+        (project.path / "link.jsonl").symlink_to("new.jsonl")
+        result = run(*options, "--miniwob-results=new.jsonl")
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines([f"*there is no results file {name}*"])
 
     @pytest.mark.parametrize(
         ("before", "after", "committed"),
@@ -460,7 +477,7 @@ class TestSettings:
             result = run(f"--miniwob-baseline={source}", *args)
             assert result.ret == pytest.ExitCode.OK
             assert remark in result.outlines
-        for source in ("git:none", "git:main:bose.jsonl"):
+        for source in ("git:none", "git:main:bose.jsonl", "git:main..main", "git:^main"):
             result = run(f"--miniwob-baseline={source}", *args)
             assert result.ret == pytest.ExitCode.USAGE_ERROR
 

@@ -10,7 +10,7 @@ from support.made_results import run_of
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.results.file import as_committed, read_results
 
 pytestmark = pytest.mark.integration
 
@@ -50,11 +50,49 @@ def test_a_file_is_read_as_it_was_at_a_commit(repository):
         ("git:--help:r.jsonl", "there is no commit --help in [^;]*$"),
         ("git:main:none.jsonl", r"main has no file sub/none\.jsonl; .*commit it there"),
         ("git:main:../../r.jsonl", "is not in a git repository"),
+        ("git:main~1..main:r.jsonl", r"there is no commit main~1\.\.main in"),
+        ("git:main~1...main:r.jsonl", r"there is no commit main~1\.\.\.main in"),
+        ("git:^main:r.jsonl", r"there is no commit \^main in"),
+        ("git:main^{tree}:r.jsonl", r"there is no commit main\^\{tree\} in"),
+        ("git:main:../sub", "sub can't be read at main"),
     ],
 )
 def test_a_wrong_commit_or_path_is_a_usage_error(repository, source, message):
     with pytest.raises(UsageError, match=message):
         read_results(source)
+
+
+def test_links_are_those_of_the_commit_and_not_of_today(repository, monkeypatch):
+    """A link that a change puts in the place of its baseline leads to nothing that main has."""
+    monkeypatch.chdir(repository)
+    new = repository / "new"
+    new.mkdir()
+    run_of("+").write(new / "r.jsonl")
+    (repository / "sub").rmdir()
+    (repository / "sub").symlink_to("new")
+    for source in ("git:main:sub/r.jsonl", f"git:main:{repository}/sub/r.jsonl"):
+        assert read_results(source).results[0].outcome == "unsolved"
+    (repository / "sub").unlink()
+    (repository / "alias").symlink_to("new")
+    commit(repository)
+    assert read_results(f"git:main:{repository}/alias/r.jsonl").results[0].outcome == "solved"
+    (new / "out.jsonl").symlink_to("/r.jsonl")
+    commit(repository)
+    with pytest.raises(UsageError, match=r"new/out\.jsonl can't be read at main \(symlink"):
+        read_results(f"git:main:{new}/out.jsonl")
+
+
+def test_a_damaged_repository_is_a_usage_error(repository):
+    path = repository / "sub" / "r.jsonl"
+    run_of("+").write(path)  # what is here does not stand for what can't be read
+    [blob] = re.findall("blob (\\w+)", git(repository, "ls-tree", "main", "sub/"))
+    (repository / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(UsageError, match=r"sub/r\.jsonl can't be read at main"):
+        read_results("git:main:r.jsonl")
+    assert as_committed(path.with_name("new.jsonl")) is None
+    (repository / ".git/HEAD").write_text("garbage")
+    with pytest.raises(UsageError, match="git can't read the repository of"):
+        as_committed(path)
 
 
 def test_the_repository_is_that_of_the_file(repository, tmp_path_factory, monkeypatch):

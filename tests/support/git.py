@@ -6,8 +6,9 @@ WHO = ("-c", "user.name=n", "-c", "user.email=n@example.org")
 
 
 def git(folder, *words):
-    """Run git in this folder, as somebody."""
-    subprocess.run(["git", "-C", folder, *WHO, *words], check=True, capture_output=True)
+    """Run git in this folder, as somebody; what it prints."""
+    command = ["git", "-C", folder, *WHO, *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def commit(folder, *names):
