@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -18,8 +18,11 @@ DRAG_MOVES = 10
 """Moves of the mouse from the start of a drag to its end. Pages recognise a drag by the first, and
 sort dragged elements by the others."""
 
-MODIFIERS = {"ALT": 1, "CTRL": 2, "SHIFT": 8}
+MODIFIERS = {"ALT": 1, "CTRL": 2, "META": 4, "SHIFT": 8}
 """The bits of keys that are held in events of the mouse and of other keys."""
+
+BUTTONS = {"": 0, "left": 1, "right": 2, "middle": 4}
+"""The bits of the mouse's buttons that are down."""
 
 NAMED = {
     "ENTER": ("Enter", "NumpadEnter", 13, "\r"),
@@ -39,8 +42,13 @@ NAMED = {
     "CTRL": ("Control", "ControlLeft", 17, ""),
     "SHIFT": ("Shift", "ShiftLeft", 16, ""),
     "ALT": ("Alt", "AltLeft", 18, ""),
+    "META": ("Meta", "MetaLeft", 91, ""),
+    **{f"F{number}": (f"F{number}", f"F{number}", 111 + number, "") for number in range(1, 13)},
 }
 """The `key`, `code`, `keyCode` and text of keys, by their names in actions."""
+
+MODIFIER_KEYS = {NAMED[name][0] for name in MODIFIERS}
+"""The `key` of the keys of `MODIFIERS`."""
 
 NAMES = {"\n": "ENTER", "\t": "TAB", " ": "SPACE"}
 """The names of the keys that type these characters."""
@@ -90,7 +98,7 @@ class Gesture:
         self.points: list[tuple[int, int]] = []
         self._modifiers = sum(MODIFIERS.get(key, 0) for key in held)
         self._at = (0, 0)
-        self._pressed = False
+        self._pressed = ""
 
     def let_time_pass(self) -> None:
         """Let a frame of the page's clock pass before what follows."""
@@ -129,7 +137,7 @@ class Gesture:
         params = {
             "type": event, "key": name, "code": code, "windowsVirtualKeyCode": number, "text": text,
             "unmodifiedText": plain, "modifiers": modifiers,
-            "location": int(code in ("NumpadEnter", "ControlLeft", "ShiftLeft", "AltLeft")),
+            "location": int(name in MODIFIER_KEYS or code == "NumpadEnter"),
         }  # fmt: skip
         if modifiers & MODIFIERS["CTRL"] and name in EDITING:
             params["commands"] = [EDITING[name]]
@@ -141,21 +149,21 @@ class Gesture:
         self.points.append(self._at)
         self._mouse("mouseMoved")
 
-    def press(self, count: int = 1) -> None:
-        """Press the mouse's left button; `count` is 2 for the second press of a double click."""
-        self._pressed = True
-        self._mouse("mousePressed", button="left", clickCount=count)
+    def press(self, count: int = 1, button: str = "left") -> None:
+        """Press a button of the mouse; `count` is 2 for the second press of a double click."""
+        self._pressed = button
+        self._mouse("mousePressed", clickCount=count)
 
-    def release(self, count: int = 1) -> None:
-        """Release the mouse's left button."""
-        self._pressed = False
-        self._mouse("mouseReleased", button="left", clickCount=count)
+    def release(self, count: int = 1, button: str = "left") -> None:
+        """Release a button of the mouse."""
+        self._pressed = ""
+        self._mouse("mouseReleased", button=button, clickCount=count)
 
-    def click(self, times: int = 1) -> None:
+    def click(self, times: int = 1, button: str = "left") -> None:
         """Click where the mouse is; twice is a double click."""
         for count in range(1, times + 1):
-            self.press(count)
-            self.release(count)
+            self.press(count, button)
+            self.release(count, button)
 
     def scroll(self, pixels: int) -> None:
         """Turn the wheel where the mouse is, downwards by so many pixels."""
@@ -163,9 +171,12 @@ class Gesture:
 
     def _mouse(self, event: str, **more: Any) -> None:
         x, y = self._at
-        state: dict[str, Any] = {"buttons": int(self._pressed), "modifiers": self._modifiers}
+        state: dict[str, Any] = {"buttons": BUTTONS[self._pressed], "modifiers": self._modifiers}
         if self._pressed:
-            state |= {"button": "left", "force": 0.5}  # the pressure of devices that measure none
+            state |= {
+                "button": self._pressed,
+                "force": 0.5,
+            }  # the pressure of devices that measure none
         params = {"type": event, "x": x, "y": y, **state, **more}
         last = self.steps[-1] if self.steps else []
         # Chromium may merge moves that arrive together.
@@ -217,6 +228,8 @@ class NativeInput:
         self._files = files
         self._stood: float | None = None
         """The number of a spinner before another one is typed."""
+        self._kept_down: int | None = None
+        """The number of steps after which a button of the mouse stays down for some time."""
         self._value: str | None = None
         """The value that a field is set to, which takes no free text."""
         self._expected: tuple[int | None, str, Any] | None = None
@@ -227,6 +240,11 @@ class NativeInput:
                 self._ask("expect", *self._expected)
         except _Impossible as reason:
             self.error = str(reason)
+
+    @property
+    def first(self) -> list[Step]:
+        """The steps to carry out, but for those that come after some time (`further`)."""
+        return self.gesture.steps[: self._kept_down]
 
     @property
     def pointed(self) -> list[tuple[int, int]]:
@@ -271,14 +289,17 @@ class NativeInput:
             case actions.Select():
                 self._select(self.action)
             case actions.Scroll(element, pixels):
-                fits = 0 < abs(pixels) <= actions.MAX_PIXELS
-                _require(fits, f"a wheel can't be turned by {pixels} pixels")
-                self.gesture.move(self._point(element))
-                self.gesture.scroll(round(pixels))
+                self._scroll(element, pixels)
             case actions.Upload(path, element):
                 named = ", ".join(self._files) or "none"
                 _require(path in self._files, f"the task has no file {path!r}; it names {named}")
                 self._click(element)
+            case actions.ClickWith():
+                self._click_with(self.action)
+            case actions.ScrollWith(element, pixels, keys):
+                self._scroll(element, pixels, keys)
+            case actions.GoBack() | actions.GoForward() | actions.Reload() | actions.CloseTab():
+                raise _Impossible("only pages of your own and apps lead to others")
             case actions.Accept() | actions.Dismiss():
                 raise _Impossible(actions.dialog_error(self.action, None))
             case actions.Answer():
@@ -312,6 +333,13 @@ class NativeInput:
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self.gesture.type(*[_known(key)] * times)
+            case actions.PressKeys(keys, times):
+                pressed = actions.keys_of(keys)
+                _require(pressed, f"there is no key {sanitize_line(keys)}")
+                *held, last = pressed or ()
+                limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
+                _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
+                self._holding(held, lambda: self.gesture.type(*[last] * times))
             case actions.Hold(key):
                 self.gesture.hold(_known(key))
                 self._held.add(key)
@@ -339,6 +367,42 @@ class NativeInput:
         self.gesture.move(self._point(element, at))
         self.gesture.click(times)
 
+    def _scroll(self, element: int, pixels: float, keys: Sequence[str] = ()) -> None:
+        fits = 0 < abs(pixels) <= actions.MAX_PIXELS
+        _require(fits, f"a wheel can't be turned by {pixels} pixels")
+        self.gesture.move(self._point(element))
+        self._holding(keys, lambda: self.gesture.scroll(round(pixels)))
+
+    def _click_with(self, click: actions.ClickWith) -> None:
+        button, times = click.button, click.times
+        _require(button in actions.BUTTONS, f"there is no button {sanitize_line(button)}")
+        limit = f"a button can be pressed 1 to {actions.MAX_PRESSES} times"
+        _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
+        seconds = click.seconds
+        limit = f"a button can be down for up to {actions.MAX_SECONDS} seconds"
+        _require(seconds is None or 0 < seconds <= actions.MAX_SECONDS, f"{limit}, not {seconds}")
+        self.gesture.move(self._point(click.element, click.at))
+
+        def press() -> None:
+            self.gesture.click(times - 1, button)
+            self.gesture.press(times, button)
+            if seconds is not None:
+                self.gesture.let_time_pass()  # and more of it in `further`
+                self._kept_down = len(self.gesture.steps)
+            self.gesture.release(times, button)
+
+        self._holding(click.keys, press)
+        self._expected = (click.element, "more often", None)
+
+    def _holding(self, keys: Sequence[str], press: Callable[[], None]) -> None:
+        """Hold keys, but for those that are held already, during some input."""
+        wanted = [_known(key) for key in dict.fromkeys(keys) if key not in self._held]
+        for key in wanted:
+            self.gesture.hold(key)
+        press()
+        for key in reversed(wanted):
+            self.gesture.let_go(key)
+
     def _drag(self, drag: actions.Drag) -> None:
         places = (place for place in (drag.at, drag.end) if place is not None)
         _require(all(map(_is_near, places)), "a drag can't begin or end there")
@@ -359,9 +423,15 @@ class NativeInput:
         self._drag_along(points)
 
     def further(self) -> Iterator[Gesture]:
-        """What comes next: a field that takes no free text is set, and a spinner that refuses
-        typed digits by arrow keys. One press shows how far it moves, and the others follow.
+        """What comes next: a button that stays down is released, a field that takes no free text
+        is set, and a spinner that refuses typed digits by arrow keys. One press shows how far it
+        moves, and the others follow.
         """
+        if isinstance(self.action, actions.ClickWith) and self.action.seconds:
+            self._browser.call("miniwobAgent.elapse", round(self.action.seconds * 1000), False)
+            release = Gesture()
+            release.steps = self.gesture.steps[self._kept_down :]
+            yield release
         if self._value is not None:
             self._ask("set", *actions.elements_of(self.action), self._value)
         if self._stood is None or not isinstance(self.action, actions.Enter):

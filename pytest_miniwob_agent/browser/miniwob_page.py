@@ -204,8 +204,8 @@ class MiniwobPage:
         if planned.error is None:
             self._browser.show_pointer(planned.pointed[:1], linger=True)
             if not isinstance(action, Upload):
-                self._browser.perform(planned.gesture.steps)
-            elif not self._upload(action.path, planned.gesture.steps):
+                self._browser.perform(planned.first)
+            elif not self._upload(action.path, planned.first):
                 planned.error = "a click there asks for no file"
             for more in planned.further():
                 self._browser.perform(more.steps)

@@ -19,7 +19,16 @@ from pytest_miniwob_agent.browser.page import EPOCH_MS, OWN_HOST
 from pytest_miniwob_agent.browser.process import Browser, Step, clearing
 from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.browser.server import file_in, media_type, served_font
-from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction
+from pytest_miniwob_agent.core.actions import (
+    Accept,
+    Action,
+    Answer,
+    CloseTab,
+    DialogAction,
+    GoBack,
+    NavigationAction,
+    Reload,
+)
 from pytest_miniwob_agent.core.app import (
     REFUSED,
     App,
@@ -33,7 +42,7 @@ from pytest_miniwob_agent.core.app import (
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.observations import Dialog, Observation, Transition
+from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import INDEX, TaskPage, pages_folder
 
@@ -173,6 +182,48 @@ class OwnPage(MiniwobPage):
         if self._gate is not None and self._gate.error is not None:
             raise self._gate.error
 
+    def _do(self, action: Action) -> Transition:
+        if not isinstance(action, NavigationAction):
+            return super()._do(action)
+        self._next = None
+        error = self._navigate(action)
+        return self._transition(self._read("read"), error)
+
+    def _navigate(self, action: NavigationAction) -> str | None:
+        """Go to another page of the trial, or return the reason why there is none."""
+        devtools = self._browser.devtools
+        if isinstance(action, CloseTab):
+            if len(devtools.opened) == 1:
+                return "there is no other tab"
+            devtools.call("Page.close")
+        elif isinstance(action, Reload):
+            self._browser.call("(() => location.reload())")
+            self._await_next_page()
+        else:
+            ask = "Page.getNavigationHistory"
+            found, back = devtools.call(ask), isinstance(action, GoBack)
+            entry = found["currentIndex"] + (-1 if back else 1)
+            if not 0 <= entry < len(found["entries"]):
+                return f"there is no page {'before' if back else 'after'} this one"
+            devtools.call("Page.navigateToHistoryEntry", entryId=found["entries"][entry]["id"])
+            self._await(lambda: devtools.call(ask)["currentIndex"] == entry or None)
+        return None
+
+    def _transition(self, read: Any, error: str | None = None) -> Transition:
+        """The page as it was read, with the number of tabs."""
+        seen = super()._transition(read, error)
+        if self.screen_version == 1 or seen.done:
+            return seen
+        tabs, elements = len(self._browser.devtools.opened), seen.observation.elements
+        if tabs > 1:
+            if not elements or elements[0].tag != "page":
+                role = "page" if self._screen == "tree" else ""
+                elements = (Element(None, "page", role=role), *elements)
+            said = (("tab", f"{tabs} of {tabs}"), *elements[0].details)
+            elements = (replace(elements[0], details=said), *elements[1:])
+        shown = replace(seen.observation, elements=elements, further=True)
+        return replace(seen, observation=replace(shown, tabs=tabs if tabs > 1 else 0))
+
     def _upload(self, path: str, steps: list[Step]) -> bool:
         file = self._folder.file(path)
         return file is not None and self._browser.upload(file, steps)
@@ -234,12 +285,15 @@ class OwnPage(MiniwobPage):
 
     def _await_next_page(self) -> bool:
         """Wait for the page that is about to come; True if the trial has begun on it."""
+        return bool(self._await(lambda: self._browser.call("miniwobAgent.begun")))
+
+    def _await(self, ask: Callable[[], Any]) -> Any:
+        """Wait for an answer that is not None."""
         end = time.monotonic() + self._browser.timeout
         while time.monotonic() < end:
             with contextlib.suppress(JavascriptException):  # between two pages there is none
-                begun = self._browser.call("miniwobAgent.begun")
-                if begun is not None:
-                    return bool(begun)
+                if (answer := ask()) is not None:
+                    return answer
             if self._browser.devtools.excused():
                 end = time.monotonic() + self._browser.timeout
             time.sleep(POLL)

@@ -16,19 +16,26 @@ from typing import Any
 from lxml.html import HtmlElement
 
 from pytest_miniwob_agent.core.actions import (
+    BUTTONS,
+    FURTHER_KEYS,
     KEYS,
     MAX_POINTS,
     Action,
     Answer,
     Click,
     ClickAt,
+    ClickWith,
+    CloseTab,
     DoubleClick,
     DragFrom,
     Enter,
+    GoBack,
+    GoForward,
     Hold,
     HoverAt,
     Point,
     Press,
+    PressKeys,
     Release,
     Scroll,
     Select,
@@ -49,6 +56,9 @@ FUNCTIONS = (
 
 ANSWER = "send_msg_to_user"
 """The function that answers the task, on apps alone."""
+
+NAVIGATION = ("go_back", "go_forward", "tab_close")
+"""The functions that lead to other pages, on pages of your own and apps."""
 
 MODIFIERS = {"Alt": "ALT", "Control": "CTRL", "ControlOrMeta": "CTRL", "Shift": "SHIFT"}
 """Playwright's names of the modifier keys."""
@@ -109,8 +119,10 @@ class Hand:
             BadAction: the text is not one call of one of `FUNCTIONS`, or its arguments are wrong.
         """
         name, arguments, named = _read(text)
-        answers = self.page is not None and self.page[0].answers
-        known = (*FUNCTIONS, ANSWER) if answers else FUNCTIONS
+        seen = None if self.page is None else self.page[0]
+        known = [*FUNCTIONS]
+        known += NAVIGATION if seen and seen.further else ()
+        known += [ANSWER] if seen and seen.answers else []
         if name not in known:
             raise BadAction(f"there is no action {name}; there are {', '.join(known)}")
         try:
@@ -123,6 +135,18 @@ class Hand:
     def send_msg_to_user(self, text: str) -> Sequence[Action]:
         """End the trial with an answer."""
         return [Answer(str(text))]
+
+    def go_back(self) -> Sequence[Action]:
+        """Go back to the page before."""
+        return [GoBack()]
+
+    def go_forward(self) -> Sequence[Action]:
+        """Go forward to the page after this one."""
+        return [GoForward()]
+
+    def tab_close(self) -> Sequence[Action]:
+        """Close the tab that is shown."""
+        return [CloseTab()]
 
     def noop(self, wait_ms: float = 1000) -> Sequence[Action]:
         """Let so many milliseconds pass on the page's clock."""
@@ -139,13 +163,15 @@ class Hand:
 
     def mouse_click(self, x: float, y: float, button: str = "left") -> Sequence[Action]:
         """Click a point."""
-        _check_left(button)
-        return [ClickAt(self._move(x, y))]
+        point = self._move(x, y)
+        return [ClickAt(point)] if button == "left" else [self._click_root(button, 1)]
 
     def mouse_dblclick(self, x: float, y: float, button: str = "left") -> Sequence[Action]:
         """Click a point twice at once."""
-        _check_left(button)
-        return [DoubleClick(int(self._tree().get("data-ref", "0")), self._move(x, y))]
+        point = self._move(x, y)
+        if button != "left":
+            return [self._click_root(button, 2)]
+        return [DoubleClick(self._root(), point)]
 
     def mouse_down(self, x: float, y: float, button: str = "left") -> Sequence[Action]:
         """Begin a drag, which happens as a whole at `mouse_up`."""
@@ -177,8 +203,10 @@ class Hand:
         self, bid: str, button: str = "left", modifiers: Sequence[str] = ()
     ) -> Sequence[Action]:
         """Click an element, with modifier keys held."""
-        _check_left(button)
-        return self._holding(modifiers, Click(self._element(bid)))
+        element = self._element(bid)
+        if button != "left":
+            return self._holding(modifiers, ClickWith(element, _button(button)))
+        return self._holding(modifiers, Click(element))
 
     def keyboard_press(self, key: str) -> Sequence[Action]:
         """Press a key such as `Enter` or `a`, or several together, such as `Control+a`."""
@@ -188,6 +216,8 @@ class Hand:
         last = re.sub(r"^(Key|Digit)(?=\w$)", "", last) if last.lower() not in NAMED else last
         if last.lower() in NAMED:
             return self._holding(modifiers, Press(NAMED[last.lower()]))
+        if last in FURTHER_KEYS:
+            return self._holding(modifiers, PressKeys(last))
         if len(last) != 1:
             raise BadAction(f"keyboard_press: there is no key {last!r}")
         return self._holding(modifiers, Type(last.lower() if modifiers else last))
@@ -217,6 +247,13 @@ class Hand:
             value = _text(value).replace("\n", "")
         text = [Type(value)] if _text(value) else []
         return [Select(element), Press("BACKSPACE"), *text]
+
+    def _root(self) -> int:
+        return int(self._tree().get("data-ref", "0"))
+
+    def _click_root(self, button: str, times: int) -> Action:
+        """A click where the mouse is, as one at a place of the root."""
+        return ClickWith(self._root(), _button(button), times, at=self._at)
 
     def _move(self, x: float, y: float) -> Point:
         if isinstance(x, str) or isinstance(y, str):
@@ -284,6 +321,12 @@ def _text(text: str) -> str:
     if not isinstance(text, str):
         raise BadAction("a text must be a string")
     return text
+
+
+def _button(button: str) -> str:
+    if button not in BUTTONS:
+        raise BadAction(f"there is no button {button!r}")
+    return button
 
 
 def _check_left(button: str) -> None:

@@ -7,6 +7,7 @@ are part of the prompts. `str(action)` is the written form, which `parsing` read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
@@ -19,6 +20,15 @@ KEYS = (
 
 MODIFIERS = ("CTRL", "SHIFT", "ALT")
 """Names of the keys for `Hold` and `Release`."""
+
+BUTTONS = ("left", "right", "middle")
+"""The buttons of the mouse."""
+
+HELD = (*MODIFIERS, "META")
+"""Names of the keys that further actions hold."""
+
+FURTHER_KEYS = tuple(f"F{number}" for number in range(1, 13))
+"""Names of the keys for `PressKeys` beside `KEYS`, `HELD` and characters."""
 
 # Limits that no task reaches.
 MAX_PRESSES = 100
@@ -340,6 +350,104 @@ class Answer:
         return f'answer "{self.text}"'
 
 
+_Held = Annotated[
+    tuple[str, ...],
+    {
+        "type": "array",
+        "items": {"type": "string", "enum": list(HELD)},
+        "minItems": 0,
+        "maxItems": 4,
+    },
+    "modifier keys that are held meanwhile",
+]
+
+
+def _with(keys: tuple[str, ...], what: str) -> str:
+    return "+".join([*map(str.lower, keys), what])
+
+
+@dataclass(frozen=True, slots=True)
+class ClickWith:
+    """Click an element with another button, more often, for longer, or with keys held.
+
+    The right button opens a context menu, and three clicks at once select a paragraph.
+    """
+
+    element: _Element
+    button: Annotated[
+        str, {"type": "string", "enum": list(BUTTONS)}, "the button; left if left out"
+    ] = "left"
+    times: Annotated[int, _TIMES, "how many clicks at once; one if left out"] = 1
+    seconds: Annotated[
+        float | None, _SECONDS, "how long the button stays down, for a long press"
+    ] = None
+    keys: _Held = ()
+    at: _At = None
+
+    def __str__(self) -> str:
+        button = "" if self.button == "left" else f"{self.button} "
+        clicked = f"{_with(self.keys, f'{button}click')} {_at(self.element, self.at)}"
+        times = f" x {self.times}" if self.times > 1 else ""
+        return clicked + times + (f" for {_seconds(self.seconds)}" if self.seconds else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PressKeys:
+    """Press any key, or several together, and release them."""
+
+    keys: Annotated[
+        str, {"type": "string", "maxLength": 40}, "a key such as F2, a or ENTER, or CTRL+SHIFT+K"
+    ]
+    times: Annotated[int, _TIMES, "how many times; once if left out"] = 1
+
+    def __str__(self) -> str:
+        return f"press {self.keys}" + (f" x {self.times}" if self.times > 1 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class ScrollWith:
+    """Turn the mouse wheel over an element with keys held: CTRL zooms on many pages."""
+
+    element: _Element
+    pixels: Annotated[int, _PIXELS, "how far: down if positive, up if negative"]
+    keys: _Held
+
+    def __str__(self) -> str:
+        return f"{_with(self.keys, 'scroll')} id={self.element} by {self.pixels}"
+
+
+@dataclass(frozen=True, slots=True)
+class GoBack:
+    """Go back to the page before this one."""
+
+    def __str__(self) -> str:
+        return "go back"
+
+
+@dataclass(frozen=True, slots=True)
+class GoForward:
+    """Go forward again to the page after this one."""
+
+    def __str__(self) -> str:
+        return "go forward"
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """Load the page again."""
+
+    def __str__(self) -> str:
+        return "reload"
+
+
+@dataclass(frozen=True, slots=True)
+class CloseTab:
+    """Close the tab that is shown, and go back to the one before."""
+
+    def __str__(self) -> str:
+        return "close tab"
+
+
 @dataclass(frozen=True, slots=True)
 class ByProgram:
     """What a program did on a page that was handed over to it.
@@ -360,10 +468,18 @@ Action = (
     | DoubleClick | Hover | Drag | Select | Scroll | Choose | Copy | Paste
     | ClickAt | HoverAt | DragFrom | Wait | Follow
     | Accept | Dismiss | Upload | Answer
+    | ClickWith | PressKeys | ScrollWith | GoBack | GoForward | Reload | CloseTab
 )  # fmt: skip
 """An action. The first five are those of the reflective agent's paper; agents may opt into the
 others. `Accept` and `Dismiss` are possible while a dialog is open, and nothing else is then;
-`Upload` where the task names files, and `Answer` on apps."""
+`Upload` where the task names files, `Answer` and `CloseTab` on apps, and the other
+`NavigationAction`s on pages of your own and apps."""
+
+InputAction = ClickWith | PressKeys | ScrollWith
+"""Further input, which agents get where they ask for it, and on pages of your own and apps."""
+
+NavigationAction = GoBack | GoForward | Reload | CloseTab
+"""Ways to other pages of the trial."""
 
 DialogAction = Accept | Dismiss
 """An answer to a dialog."""
@@ -371,7 +487,9 @@ DialogAction = Accept | Dismiss
 AnyAction = Action | ByProgram
 """An action of a trial: of an agent, or of a program."""
 
-NoVisibleEffect = Hold | Release | Hover | Select | Scroll | Copy | HoverAt | Wait | Follow
+NoVisibleEffect = (
+    Hold | Release | Hover | Select | Scroll | Copy | HoverAt | Wait | Follow | ScrollWith | Reload
+)
 """Actions that may work without changing the visible page."""
 
 
@@ -383,6 +501,32 @@ def dialog_error(action: Action, dialog: str | None) -> str | None:
         return "the page has no dialog open"
     takes_text = dialog == "prompt" or getattr(action, "text", None) is None
     return None if takes_text else f"the page's {dialog} takes no text"
+
+
+_ALIASES = {
+    "CONTROL": "CTRL", "CONTROLORMETA": "CTRL", "CMD": "META", "COMMAND": "META", "OPTION": "ALT",
+    "RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "SPACE", "UP": "ARROWUP",
+    "DOWN": "ARROWDOWN", "LEFT": "ARROWLEFT", "RIGHT": "ARROWRIGHT",
+}  # fmt: skip
+
+
+def keys_of(combination: str) -> tuple[str, ...] | None:
+    """The keys of a combination such as `ctrl+b`, modifiers first; None if it is none.
+
+    Letters are small, as SHIFT makes them large; a single character stays as it is.
+    """
+    *held, last = combination.rsplit("+", 1) if combination[1:] else [combination]
+    if held and not last:  # the key + itself
+        held, last = [combination[:-2]] if combination[:-2] else [], "+"
+    names = [one.strip().upper() for one in held[0].split("+")] if held else []
+    modifiers = tuple(_ALIASES.get(one, one) for one in names)
+    name = re.sub(r"[\s_]", "", last).upper()
+    name = _ALIASES.get(name, name)
+    if name not in (*KEYS, *FURTHER_KEYS, *HELD):
+        name = last.strip().lower() if modifiers else last.strip()
+        if len(name) != 1 or not name.isprintable():
+            return None
+    return (*modifiers, name) if set(modifiers) <= set(HELD) else None
 
 
 def elements_of(action: Action) -> tuple[int, ...]:

@@ -202,6 +202,11 @@ class AppTrial:
     downloads: Mapping[str, str] = field(default_factory=dict)
     requests: Sequence[PageRequest] = ()
 
+    @property
+    def tabs(self) -> int:
+        """The number of tabs that are open, of which the last one is shown."""
+        return self.observation.tabs or 1
+
     def asked(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> bool:
         """True if the trial has made a request of this method and path, with these fields.
 

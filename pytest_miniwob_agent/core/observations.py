@@ -71,7 +71,9 @@ class Observation:
 
     `focus` is the id of the field that keys go to, None where there is none. While a `dialog` is
     open nothing else can be seen: its own line is the only element. `files` are those that the task
-    names, for `Upload`. On apps, the trial can end with an answer (`answers`, for `Answer`).
+    names, for `Upload`. On apps, the trial can end with an answer (`answers`, for `Answer`). On
+    pages of your own and apps, agents are offered further actions (`further`, for `InputAction` and
+    `NavigationAction`). Where several tabs are open, `tabs` counts them; the last one is shown.
     """
 
     goal: str
@@ -80,6 +82,8 @@ class Observation:
     dialog: Dialog | None = field(default=None, metadata={"optional": True})
     files: tuple[str, ...] = field(default=(), metadata={"optional": True})
     answers: bool = field(default=False, metadata={"optional": True})
+    further: bool = field(default=False, metadata={"optional": True})
+    tabs: int = field(default=0, metadata={"optional": True})
 
 
 @dataclass(frozen=True, slots=True)

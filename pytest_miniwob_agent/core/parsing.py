@@ -22,9 +22,12 @@ from pytest_miniwob_agent.core.actions import (
     Action,
     Answer,
     DialogAction,
+    InputAction,
+    NavigationAction,
     Place,
     Schema,
     Upload,
+    keys_of,
 )
 from pytest_miniwob_agent.core.observations import Transition
 
@@ -56,6 +59,9 @@ _VERBS = r"click|enter|type|press|hold|release|answer(?=\s+[\"'])"
 _ALL_VERBS = (
     rf"{_VERBS}|double|hover|drag|select|scroll|choose|copy|paste"
     r"|wait(?=(?:\s+for)?\s*+[.\d])|follow(?=.{0,99}\bid\b|.{0,99}#)"  # prose begins like them
+    r"|(?:ctrl|control|shift|alt|meta|cmd)(?=\s*+\+)"
+    r"|(?:right|middle|triple|long)(?=[ -](?:click|press)\b)"
+    r"|go(?=\s+(?:back|forward)\W*$)|reload(?=\W*$)|close(?=\s+(?:the\s+)?tab\W*$)"
 )
 VERB = re.compile(rf"\b({_VERBS})\b", re.I)
 ANY_VERB = re.compile(rf"\b({_ALL_VERBS})\b", re.I)
@@ -85,8 +91,24 @@ _DRAG = re.compile(r"(.*?)(?:\b(?:in|on)?to\b(.*))?", re.I)
 _SCROLL = re.compile(rf"(.*?)(?:\bby\s+)?{_NUMBER}(.*)", re.I)
 _SELECTION = re.compile(r"(?:\s+(?:it|the\s+(?:\w+\s+)?(?:text|selection)))?", re.I)
 _ACCEPT = re.compile(r"(?:\s+the\s+dialog)?(?:\s+with\s+([\"'])(.*)\1)?", re.I)
+_HELD = r"((?:(?:ctrl|control|shift|alt|meta|cmd)\s*+\+\s*+)*+)"
+_WITH = re.compile(
+    rf"{_HELD}(?:(left|right|middle|double|triple)[ -])?"
+    r"(click|scroll|press\s+and\s+hold|long[ -]press)\b(.*)",
+    re.I,
+)
+_OFTEN = re.compile(r"(?:\bx|\u00d7|\*)\s*+(\d++)", re.I)
+_KEYS = re.compile(
+    r"\s++(?:the\s++)?[\"']?([^\s\"']++)[\"']?(?:\s++keys?)?(?:\s*+[x\u00d7*]\s*+(\d++))?", re.I
+)
+_NAVIGATION: Mapping[str, type[NavigationAction]] = {
+    "go back": actions.GoBack, "go forward": actions.GoForward, "reload": actions.Reload,
+    "reload the page": actions.Reload, "close tab": actions.CloseTab,
+    "close the tab": actions.CloseTab,
+}  # fmt: skip
 _TIME = r"(\d{1,9}+(?:\.\d{1,9}+)?|\.\d{1,9}+)\s*+(ms|milliseconds?|s|secs?|seconds?)?\s*+"
 _WAIT = re.compile(rf"\s*+(?:for\s++)?(?:about\s++)?{_TIME}", re.I)
+_FOR = re.compile(rf"\bfor\s++{_TIME}", re.I)
 _FOLLOW = re.compile(rf".*?(?:\bfor\s++)?{_TIME}", re.I)
 _KEY_NAMES = {"RETURN": "ENTER", "ESC": "ESCAPE", "DEL": "DELETE", "SPACEBAR": "SPACE"} | {
     name: f"ARROW{way}"
@@ -108,14 +130,13 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
     if straight.startswith(before) and line.count('"') > 1:
         straight = line  # its text is in straight quotes, and other ones are part of it
     plain = strip_marks(straight).rstrip(" .,;!`*")
+    if all_actions and (parsed := _parse_input(plain)):
+        return _command(plain, *parsed)
     if first := _FIRST.match(plain):
         verb, rest = first[0].lower(), plain[first.end() :]
         further = _parse_further(verb, rest) if all_actions else None
         if parsed := further or _parse_paper(verb, rest):
-            action, where = parsed
-            if not callable(action):
-                return Command(plain, lambda _: action, action)
-            return Command(plain, action, action(id_of(where)) if where else None)
+            return _command(plain, *parsed)
     raise Unreadable(f"not an action: {quote(line)}")
 
 
@@ -201,6 +222,45 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
     return None
 
 
+def _parse_input(line: str) -> _Parsed:
+    """Read further input, or a way to another page."""
+    if way := _NAVIGATION.get(line.lower()):
+        return way(), None
+    if match := _WITH.fullmatch(line):
+        held, how, verb, rest = match[1], (match[2] or "left").lower(), match[3].lower(), match[4]
+        keys = (keys_of(held + "a") or ())[:-1] if held else ()
+        where, time = ID.search(rest), _FOR.search(rest)
+        if verb == "scroll":
+            parsed = _parse_further(verb, rest) if keys else None
+            if parsed is None or not isinstance(parsed[0], partial):
+                return None
+            return partial(actions.ScrollWith, keys=keys, **parsed[0].keywords), where
+        times = _OFTEN.search(rest)
+        clicks = _integer(times[1]) if times else {"double": 2, "triple": 3}.get(how, 1)
+        held_down = (_seconds(time) if time else float(verb != "click")) or None
+        button = how if how in actions.BUTTONS else "left"
+        plain = button == "left" and not keys and held_down is None
+        if plain and (clicks == 1 or how == "double"):
+            return None
+        made = partial(
+            actions.ClickWith, button=button, times=clicks, seconds=held_down, keys=keys,
+            at=_place(_AT, rest),
+        )  # fmt: skip
+        return made, where
+    verb, rest = line[:5].lower(), line[5:]
+    if verb != "press" or _parse_paper(verb, rest):
+        return None
+    if not (match := _KEYS.fullmatch(rest)) or not keys_of(match[1]):
+        return None
+    return actions.PressKeys(match[1], _integer(match[2] or "1")), None
+
+
+def _command(line: str, action: Any, where: re.Match[str] | None) -> Command:
+    if not callable(action):
+        return Command(line, lambda _: action, action)
+    return Command(line, action, action(id_of(where)) if where else None)
+
+
 def strip_marks(line: str) -> str:
     """The line without the bullets, numbers and code marks before an action."""
     lead = _LEAD.match(line)
@@ -246,7 +306,8 @@ _BY_NAME: Mapping[str, type[Action]] = {
     for action_type in get_args(Action)
 }
 
-_USUAL = [one for one in get_args(Action) if one not in (*get_args(DialogAction), Upload, Answer)]
+_UNUSUAL = (*get_args(DialogAction | InputAction | NavigationAction), Upload, Answer)
+_USUAL = [one for one in get_args(Action) if one not in _UNUSUAL]
 """The actions that are possible on any page."""
 
 _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
@@ -264,8 +325,9 @@ def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:
     """Return the tool definitions of actions, in the form of the Chat Completions API.
 
     Args:
-        actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all but
-            `Upload`, `Answer` and answers to dialogs, `DialogAction` for the last.
+        actions: types of actions, as `[Click, Enter]`, or a union of them: `Action` for all that
+            are possible on any page, and `DialogAction`, `InputAction` and `NavigationAction`
+            for others.
 
     Raises:
         TypeError: one of them is not a type of action.

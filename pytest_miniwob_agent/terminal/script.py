@@ -93,6 +93,13 @@ CODE = {
     actions.Release: "{page}.keyboard.up({key})",
     actions.Copy: '{page}.keyboard.press("ControlOrMeta+C")',
     actions.Paste: '{page}.keyboard.press("ControlOrMeta+V")',
+    actions.ClickWith: "{found}.click({how})",
+    actions.PressKeys: "{page}.keyboard.press({keys})",
+    actions.ScrollWith: "{found}.hover()\n{down}{page}.mouse.wheel(0, {pixels}){up}",
+    actions.GoBack: "{page}.go_back()",
+    actions.GoForward: "{page}.go_forward()",
+    actions.Reload: "{page}.reload()",
+    actions.CloseTab: "{page}.close()",
     actions.Wait: "{page}.wait_for_timeout({seconds} * 1000)",
     actions.Upload: "with {page}.expect_file_chooser() as chosen:\n    {found}.click()\n"
     "chosen.value.set_files({path})",
@@ -209,10 +216,27 @@ class ScriptWriter(Observer):
             if filled:
                 fields["text"], code = filled, "{found}.fill({text})"
         if key := fields.get("key"):
-            fields["key"] = KEYS.get(key, key.capitalize())
+            fields["key"] = _key(key)
+        if isinstance(action, actions.PressKeys):
+            fields["keys"] = "+".join(map(_key, actions.keys_of(action.keys) or ()))
+        how = down = up = ""
+        if isinstance(action, actions.ScrollWith):
+            held = [quoted(_key(key)) for key in action.keys]
+            down = "".join(f"{self._page}.keyboard.down({key})\n" for key in held)
+            up = "".join(f"\n{self._page}.keyboard.up({key})" for key in reversed(held))
+        if isinstance(action, actions.ClickWith):
+            options = {
+                "button": quoted(action.button) if action.button != "left" else "",
+                "click_count": action.times if action.times > 1 else "",
+                "delay": f"{action.seconds} * 1000" if action.seconds else "",
+                "modifiers": quoted([*map(_key, action.keys)]) if action.keys else "",
+            }
+            how = ", ".join(f"{name}={value}" for name, value in options.items() if value)
+            fields["times"] = 1
         found, target = [*places, "", ""][:2]
         values = {name: quoted(value) for name, value in fields.items()}
-        line = code.format(**values, page=self._page, found=found, target=target)
+        known = {"page": self._page, "found": found, "target": target}
+        line = code.format(**{**values, **known, "how": how, "down": down, "up": up})
         yield from [line] * fields.get("times", 1)
 
     def _refused(self, why: str) -> UsageError:
@@ -285,6 +309,11 @@ class ScriptWriter(Observer):
             "# The page shows nothing new: ask the app here, as the judge of its AppTask does."
         )
         return code or [nothing], "the address and what the page shows."
+
+
+def _key(name: str) -> str:
+    """Playwright's name of a key."""
+    return KEYS.get(name, name.capitalize() if len(name) > 1 else name)
 
 
 def quoted(value: object) -> str:

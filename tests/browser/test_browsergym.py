@@ -81,7 +81,7 @@ WRITTEN = {
 """Texts as they stand in an action, and what they type."""
 
 NO_ACTIONS = [
-    "", "I click it", "fly('1')", "click()", "click('a51')", "click('1', button='right')",
+    "", "I click it", "fly('1')", "click()", "click('a51')", "click('1', button='back')",
     "I (do) fly('1')", "# click('1')", "fill('1', 'a\n)", "a('" * 9000,
     "click('1'); click('1')", "import os", "keyboard_press('F13')", "scroll(5, 0)",
     "fill('1', 'text')", "mouse_click('a', 'b')", "keyboard_type(5)", "__init__()",

@@ -153,6 +153,34 @@ def test_the_actions_of_an_own_page_are_printed_with_locators_that_people_would_
     assert body.splitlines() == BODY.splitlines()
 
 
+FURTHER = """
+    ClickWith(of("button", "Add"), "right"), PressKeys("ctrl+F2"), PressKeys("a", 2),
+    ClickWith(of("heading", "Guests"), times=3, keys=("CTRL", "META")),
+    ClickWith(of("heading", "Guests"), seconds=0.5),
+    ScrollWith(of("heading", "Guests"), -10, ("CTRL",)),
+"""
+
+WRITTEN = """\
+    page.get_by_role("button", name="Add", exact=True).click(button="right")
+    page.keyboard.press("Control+F2")
+    page.keyboard.press("a")
+    page.keyboard.press("a")
+    page.get_by_role("heading", name="Guests").click(click_count=3, modifiers=["Control", "Meta"])
+    page.get_by_role("heading", name="Guests").click(delay=0.5 * 1000)
+    page.get_by_role("heading", name="Guests").hover()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -10)
+    page.keyboard.up("Control")
+"""
+
+
+def test_further_input_has_its_code(guests, call):
+    guests.play(FURTHER + SOLVING)
+    status, out, err = call(*SHOW)
+    assert (status, err) == (0, "")
+    assert WRITTEN in out
+
+
 @pytest.mark.sweep
 def test_it_runs(guests, call):
     guests.play(SOLVING)

@@ -67,6 +67,24 @@ FURTHER = {
     "wait 0.5 s": ["wait 500 ms"],
     "follow id=4 for 5 s": ["follow id=4 for 5 s"],
     "follow id=4 for 2.5 s": ["follow the circle id=4 for 2.5 seconds"],
+    "right click id=4": ["right click id=4", "1. Right-click on id=4."],
+    "middle click id=4 at 3,4": ["middle click id=4 at 3,4"],
+    "click id=4 x 3": ["click id=4 x 3", "Triple-click id=4"],
+    "ctrl+click id=4": ["ctrl+click id=4", "Control + click id=4"],
+    "ctrl+shift+right click id=4 x 2": ["CTRL+Shift+right click id=4 x 2"],
+    "ctrl+click id=4 x 2": ["ctrl+double click id=4"],
+    "click id=4 for 1.5 s": ["click id=4 for 1.5 s", "press and hold id=4 for 1500 ms"],
+    "click id=4 for 1 s": ["long press id=4", "long-press id=4 for 1 s"],
+    "ctrl+scroll id=4 by -100": ["ctrl+scroll id=4 by -100", "Ctrl+scroll up id=4 by 100"],
+    "press F2": ["press F2", "Press the F2 key."],
+    "press ctrl+b": ["press ctrl+b", 'press "ctrl+b"'],
+    "press Control+Shift+ArrowLeft x 3": ["press Control+Shift+ArrowLeft x 3"],
+    "press a": ["press a", "press the a key"],
+    "press ctrl++": ["press ctrl++"],
+    "go back": ["go back", "3. Go back."],
+    "go forward": ["go forward"],
+    "reload": ["reload", "Reload the page."],
+    "close tab": ["close tab", "close the tab"],
 }  # fmt: skip
 
 
@@ -118,6 +136,11 @@ def test_an_action_without_its_element_can_be_given_one(line, action):
     assert str(command.on(4)) == action
 
 
+@pytest.mark.parametrize("line", [lines[0] for lines in FURTHER.values()])
+def test_a_further_action_begins_a_line_of_a_plan(line):
+    assert ANY_VERB.match(line.removeprefix("1. ").removeprefix("2. ").strip("`"))
+
+
 def test_prose_about_waiting_is_not_taken_for_an_action():
     for line in ("Wait for the page to settle.", "Follow the circle with the mouse."):
         assert not ANY_VERB.match(line)
@@ -136,12 +159,13 @@ def test_a_number_of_thousands_of_digits_is_read(digits):
 
 
 VERBS = (
+    "right click", "ctrl+click", "long press", "shift+scroll", "press F1", "press ctrl+a",
     "click", "double click", "hover", "drag", "select", "scroll", "choose", "press", "wait",
     "follow", "drag from",
 )  # fmt: skip
 PARTS = (
     "id=1", "to id=2", "by 3,4", "at nan,1", "at 1e9,1", '"x"', "-5", "at 3,4", "1,2", "to 3,4",
-    "for 5 s", "0.0004 s", "7",
+    "for 5 s", "for 0.0004 s", "0.0004 s", "7", "x 2",
 )  # fmt: skip
 
 

@@ -19,7 +19,14 @@ from typing import Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
 from pytest_miniwob_agent.agents.registry import check_choice, variant_name
-from pytest_miniwob_agent.core.actions import Action, Answer, DialogAction, Upload
+from pytest_miniwob_agent.core.actions import (
+    Action,
+    Answer,
+    DialogAction,
+    InputAction,
+    NavigationAction,
+    Upload,
+)
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
@@ -80,6 +87,8 @@ class ToolsAgent:
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
         self.upload, self.answer = tools_of([Upload, Answer])
+        further = InputAction | NavigationAction if all_actions else NavigationAction
+        self.further = {tool["function"]["name"]: tool for tool in tools_of(further)}
         self.screen = screen and check_choice("screen", screen, SCREENS)
         without = {"full": (), "tree": POINT_TOOLS}.get(screen, FULL_SCREEN_TOOLS)
         self.tools = {
@@ -156,6 +165,10 @@ class _Trial:
         seen = self._last.observation
         more = {"upload": self._agent.upload} if seen.files else {}
         more |= {"answer": self._agent.answer} if seen.answers else {}
+        if seen.further:
+            more |= self._agent.further
+            if not seen.tabs:
+                del more["close_tab"]
         return self._agent.tools | more
 
     def report(self, ending: Ending) -> Prompt:

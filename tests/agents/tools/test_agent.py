@@ -261,6 +261,35 @@ def test_name_and_tools_are_those_of_the_parameters(params, name, tools):
     assert ("click_at" in offered) == (tools == 19)
 
 
+class OwnFakePage(FakePage):
+    """A page of one's own, in one of several tabs, or alone."""
+
+    tabs = 0
+
+    def reset(self, *, screen="compact"):
+        return replace(super().reset(screen=screen), further=True, tabs=self.tabs)
+
+
+@pytest.mark.parametrize(
+    ("params", "tabs", "further"),
+    [
+        ({}, 0, ["go_back", "go_forward", "reload"]),
+        ({}, 2, ["go_back", "go_forward", "reload", "close_tab"]),
+        (
+            {"actions": "all"}, 0,
+            ["click_with", "press_keys", "scroll_with", "go_back", "go_forward", "reload"],
+        ),
+    ],
+)  # fmt: skip
+def test_further_tools_are_offered_on_pages_that_take_them(params, tabs, further):
+    env = OwnFakePage("Go on.", {"one": [Element(1, "p", "x")]})
+    env.tabs = tabs
+    _, requests, _ = play([Completion(""), Completion("")], env, **params)
+    offered = [tool["function"]["name"] for tool in requests[0]["tools"]]
+    assert offered[-len(further) :] == further
+    assert len(offered) == len(further) + (14 if params else 5)
+
+
 def test_the_full_screen_is_asked_for_and_explained():
     env = FakePage("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
     _, requests, _ = play([Completion(""), Completion("")], env, screen="full")
