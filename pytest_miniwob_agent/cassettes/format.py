@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from vcr.serialize import deserialize
 from yaml.constructor import ConstructorError
 
 from pytest_miniwob_agent.cassettes.tape import Call, Request
+from pytest_miniwob_agent.core.chat import REFUSALS
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
@@ -29,8 +31,8 @@ from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, is_answer
 
-SCHEMA = 1
-"""The schema of cassettes."""
+SCHEMA = 2
+"""The newest schema of cassettes: files with refused calls have it, all others the first one."""
 
 END = "...\n"
 """The last line of a file."""
@@ -75,11 +77,13 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
 
 def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str, Any]) -> Call:
     normalized, answered_in = tuple(origin.pop("normalized", ())), origin.pop("answered_in", "")
+    status = response["status"]["code"]
     return Call(
         Request(request.uri, json.loads(request.body), normalized),
         json.loads(response["body"]["string"]),
         Origin(**origin) if origin else None,
         answered_in=answered_in,
+        status=status,
     )
 
 
@@ -111,7 +115,8 @@ def dump_cassette(calls: Sequence[Call], screens: int = 1, **metadata: Any) -> s
     for call in calls:
         call.written = call.written or _dump_call(call)
     noted = {"screens": screens} if screens > 1 else {}
-    head = _dump({"version": 1, "schema": SCHEMA, **noted, **metadata})
+    schema = 1 if all(call.status == 200 for call in calls) else SCHEMA
+    head = _dump({"version": 1, "schema": schema, **noted, **metadata})
     return f"{head}interactions:\n{''.join(call.written for call in calls)}{END}"
 
 
@@ -130,7 +135,7 @@ def _dump_call(call: Call) -> str:
         "headers": {},
     }
     interaction["response"] = {
-        "status": {"code": 200, "message": "OK"},
+        "status": {"code": call.status, "message": HTTPStatus(call.status).phrase},
         "headers": {"Content-Type": [content_type]},
         "body": call.recorded,
     }
@@ -159,9 +164,9 @@ class Serializer:
         data = self.data = yaml.load(text, _Loader)
         if not isinstance(data, dict) or not isinstance(data.get("interactions"), list):
             raise ValueError("it has no list of interactions")
-        for key, expected in (("version", 1), ("schema", SCHEMA)):
-            if data.get(key) != expected:
-                raise ValueError(f"its {key} is {data.get(key)!r} instead of {expected}")
+        if data.get("version") != 1:
+            raise ValueError(f"its version is {data.get('version')!r} instead of 1")
+        _check_known("schema", data.get("schema"), SCHEMA)
         data["screens"] = checked_screens(data.get("screens", 1))
         interactions = []
         for number, interaction in enumerate(data["interactions"], start=1):
@@ -179,10 +184,14 @@ class Serializer:
 
 def checked_screens(value: Any) -> int:
     """Return the version of screens that a file notes; raises a `ValueError` if it is unknown."""
-    if type(value) is not int or not 1 <= value <= SCREEN_VERSION:
+    return _check_known("version of screens", value, SCREEN_VERSION)
+
+
+def _check_known(what: str, value: Any, newest: int) -> int:
+    """Return the number of a form that a file has; raises a `ValueError` if it is unknown."""
+    if type(value) is not int or not 1 <= value <= newest:
         raise ValueError(
-            f"its version of screens is {value!r}, and this version of pytest-miniwob-agent knows "
-            f"1 to {SCREEN_VERSION}"
+            f"its {what} is {value!r}, and this version of pytest-miniwob-agent knows 1 to {newest}"
         )
     return value
 
@@ -193,7 +202,8 @@ def _problem_of(interaction: Any) -> str:
         request = interaction["request"]
         path, body = request["uri"], request["body"]
         posts = request["method"] == "POST" and isinstance(request["headers"], dict)
-        messages, answer = body.get("messages"), interaction["response"]["body"]
+        messages, response = body.get("messages"), interaction["response"]
+        answer, status = response["body"], response["status"]["code"]
         origin = interaction.get("call", {}).keys() - _BESIDE
     except (AttributeError, KeyError, TypeError):
         return "lacks its request or its response"
@@ -201,7 +211,12 @@ def _problem_of(interaction: Any) -> str:
         return "has a request that is not one to a model"
     if path == CHAT and not (messages and all(isinstance(message, dict) for message in messages)):
         return "has no chat messages"
-    if not is_answer(path, answer):
+    if status in REFUSALS:
+        if not isinstance(answer, dict):
+            return "has a refusal that is no JSON object"
+    elif status != 200:
+        return f"has a response of status {status!r}"
+    elif not is_answer(path, answer):
         return "has a response that is not an answer of a model"
     return "has no valid origin" if origin and origin != _ORIGIN else ""
 

@@ -192,7 +192,8 @@ class RecordedModel(ChatCalls):
             if call is None:
                 raise self._missing_call(asked, origin)
         # The agent gets now exactly what it will get in replay.
-        return response_to(call.request.path, call.body, call.recorded, digest(call.key))
+        path, id_ = call.request.path, digest(call.key)
+        return response_to(path, call.body, call.recorded, id_, call.status)
 
     def _ask(
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
@@ -253,10 +254,16 @@ class RecordedModel(ChatCalls):
         return sum(call.key == request.key for call in self.tape.calls)
 
     def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
-        """Ask the server and record its answer."""
+        """Ask the server and record its answer; a refusal, once the agent goes on after it."""
         if not self.server.connected:
             self.files.check_room()
         response = self.server.post(request, origin)
+        if response.status != 200:
+            answer = secrets.redact(json.loads(response.content))
+            call = Call(asked, answer, origin, status=response.status)
+            with self._mutex:
+                self.tape.add(call, number)
+            return call
         answer = answer_of(asked.path, response.content, response.content_type)
         call = Call(asked, answer, origin)
         usage = call.completion.usage

@@ -101,6 +101,7 @@ class Call:
         written: its text in a file, so that it is made once; empty if it has to be made anew.
         answered_in: the stem of the other item that the answer was taken from; empty if the item
             has asked for it itself.
+        status: 200, or the HTTP status with which the server refused the call.
     """
 
     request: Request
@@ -108,6 +109,7 @@ class Call:
     origin: Origin | None = None
     written: str = field(default="", repr=False)
     answered_in: str = ""
+    status: int = 200
 
     @property
     def key(self) -> str:
@@ -142,7 +144,7 @@ class Call:
     @cached_property
     def completion(self) -> Completion:
         """The completion that the answer holds."""
-        return completion_of(self.request.path, self.answer)
+        return completion_of(self.request.path, self.answer, self.status)
 
     @property
     def of_test(self) -> bool:

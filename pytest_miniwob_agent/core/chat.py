@@ -24,9 +24,16 @@ class ModelRequest:
     query: str = field(default="", repr=False)
 
 
+REFUSALS = (400, 413, 422)
+"""The statuses of refusals that may have their reason in the content of a call."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """The answer to a `ModelRequest`: JSON, or an event stream as a whole."""
+    """The answer to a `ModelRequest`: JSON, or an event stream as a whole.
+
+    A `status` of `REFUSALS` is that of a refused call, whose answer is JSON with the reason.
+    """
 
     content: bytes
     content_type: str = "application/json"

@@ -15,6 +15,7 @@
     │   │   └── Drift (D)
     │   └── Pending (w)
     ├── ModelError
+    │   ├── CallRefused
     │   └── PermanentError
     ├── BudgetReached (b)
     └── RecordingStopped
@@ -132,6 +133,13 @@ class Pending(CassetteError):
 
 class ModelError(MiniwobError):
     """The model's server could not be reached, refused the call or gave no usable completion."""
+
+
+class CallRefused(ModelError):
+    """The model's server refused one call for what it holds, such as too long a prompt.
+
+    An agent may catch it, shorten its prompt and go on; the refusal is recorded as an answer is.
+    """
 
 
 class PermanentError(ModelError):

@@ -32,7 +32,8 @@ class Completion:
     ends, `reasoning` are the model's thoughts, `refusal` is its reason not to answer, and `others`
     are further choices, where more than one was asked for. Of the prompt's tokens the provider had
     `cached_tokens` in its cache, and wrote `written_tokens` into it. `original` is the message of a
-    chat completion as it can be sent back, where it has more than these fields.
+    chat completion as it can be sent back, where it has more than these fields. `status` is that
+    of a call that the server refused, and `refusal` then its reason.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Completion:
     cached_tokens: int = field(default=0, metadata=_OPTIONAL)
     written_tokens: int = field(default=0, metadata=_OPTIONAL)
     original: Mapping[str, Any] | None = field(default=None, hash=False, metadata=_OPTIONAL)
+    status: int | None = field(default=None, metadata=_OPTIONAL)
 
     @property
     def usage(self) -> Usage:

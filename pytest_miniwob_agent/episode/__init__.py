@@ -116,6 +116,8 @@ def run_episode(
     except (Exception, BaseExceptionGroup, Stopped) as error:
         limit = limit_in(error) or (halt.limit if isinstance(halt.limit, CallLimit) else None)
         if limit is None and halt.error is None:
+            halt.error = trace.refused
+        if limit is None and halt.error is None:
             not_the_agents = trace.last is None or halt.broken or isinstance(error, ImportError)
             if not trace.over and (not_the_agents or raising):
                 raise

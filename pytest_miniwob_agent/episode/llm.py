@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import CallLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Completion, Origin
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
-from pytest_miniwob_agent.models.apis import answer_of, api_of, completion_of, response_to
+from pytest_miniwob_agent.models.apis import api_of, completion_in, response_to
 from pytest_miniwob_agent.models.requests import (
     ChatCalls,
     ModelServer,
@@ -62,9 +62,14 @@ class AgentLLM(ChatCalls):
         if ended := self._answer_after_the_end(request):
             return read_completion(ended)
         with self._call(purpose, files, request, text) as (origin, record):
-            completion = read_completion(model.post(request, origin), text_only=text is not None)
+            response = model.post(request, origin)
+            if response.status == 200:
+                completion = read_completion(response, text_only=text is not None)
+            else:
+                completion = completion_in(request.path, response)
             record(completion)
-        return completion
+        # A refusal is raised here, as the episode goes on if the agent does.
+        return completion if response.status == 200 else read_completion(response)
 
     def post(self, request: ModelRequest) -> ModelResponse:
         """Answer a request of a client or a framework."""
@@ -73,7 +78,7 @@ class AgentLLM(ChatCalls):
             return ended
         with self._call("", {}, request) as (origin, record):
             response = model.post(request, origin)
-            record(_completion_in(request.path, response))
+            record(completion_in(request.path, response))
         return response
 
     async def async_post(self, request: ModelRequest) -> ModelResponse:
@@ -90,7 +95,7 @@ class AgentLLM(ChatCalls):
                 response = await asyncio.to_thread(model.post, request, origin)
             else:
                 response = model.post(request, origin)
-            record(_completion_in(request.path, response))
+            record(completion_in(request.path, response))
         return response
 
     def _answer_after_the_end(self, request: ModelRequest) -> ModelResponse | None:
@@ -183,7 +188,3 @@ class AgentLLM(ChatCalls):
     def close(self) -> None:
         """Close the clients and the server that the agent used."""
         self._closing.close()
-
-
-def _completion_in(path: str, response: ModelResponse) -> Completion:
-    return completion_of(path, answer_of(path, response.content, response.content_type))

@@ -13,7 +13,7 @@ from typing import NoReturn
 from pytest_miniwob_agent.core.actions import Action, AnyAction
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.data import canonical_json, to_data
-from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, StepLimit
+from pytest_miniwob_agent.core.errors import CallRefused, LimitReached, MiniwobError, StepLimit
 from pytest_miniwob_agent.core.events import (
     Acted,
     Called,
@@ -142,6 +142,15 @@ class Trace:
         last = self.last
         most = self.limits.trials
         return last is not None and (last.solved or (last.done and self.trial == most))
+
+    @property
+    def refused(self) -> CallRefused | None:
+        """The error of a call that the server refused, if the agent has done nothing since."""
+        done = (event for event in reversed(self.log.events) if not isinstance(event, Note))
+        last = next(done, None)
+        if not isinstance(last, Called) or last.completion.status is None:
+            return None
+        return CallRefused(f"{last.purpose} call: the server refused it: {last.completion.refusal}")
 
     def start_trial(self, observation: Observation) -> None:
         """Begin the next trial."""

@@ -24,6 +24,7 @@ from pytest_miniwob_agent.models.api import (
     mapping,
     mappings,
     read_events,
+    text_of,
 )
 from pytest_miniwob_agent.models.openai_apis import ChatCompletions, Responses
 from pytest_miniwob_agent.models.other_apis import Gemini, Messages
@@ -85,19 +86,32 @@ def is_answer(path: str, answer: Any) -> bool:
         return False
 
 
-def completion_of(path: str, answer: Any) -> Completion:
-    """Return what an answer says, which may be any JSON or text."""
+def completion_of(path: str, answer: Any, status: int = 200) -> Completion:
+    """Return what an answer says, which may be any JSON or text; that of a refused call why."""
+    if status != 200:
+        reason = next((text_of(error.get("message")) for error in _errors_in(answer)), "")
+        refusal = f"status {status}: {reason or canonical_json(answer)}"
+        return Completion("", 0, 0, refusal=refusal, status=status)
     parsed = _json_of(api_of(path), answer)
     cached, written = cached_tokens(parsed)
     said = api_of(path).completion(parsed)
     return replace(said, cached_tokens=cached, written_tokens=written)
 
 
-def response_to(path: str, body: Mapping[str, Any], answer: Any, digest: str = "") -> ModelResponse:
+def completion_in(path: str, response: ModelResponse) -> Completion:
+    """Return what a response says."""
+    if response.status != 200:
+        return completion_of(path, parsed_json(response.content), response.status)
+    return completion_of(path, answer_of(path, response.content, response.content_type))
+
+
+def response_to(
+    path: str, body: Mapping[str, Any], answer: Any, digest: str = "", status: int = 200
+) -> ModelResponse:
     """Return an answer in the form that its request asks for; its id is made of `digest`."""
     api = api_of(path)
-    if isinstance(answer, list):
-        return ModelResponse(json.dumps(answer).encode())
+    if isinstance(answer, list) or status != 200:
+        return ModelResponse(json.dumps(answer).encode(), status=status)
     if not isinstance(answer, str):
         answer = api.served(answer, digest)
         if not api.streams(path, body):

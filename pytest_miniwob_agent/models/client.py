@@ -21,7 +21,7 @@ from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, PermanentError, UsageError
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import redact
-from pytest_miniwob_agent.core.text import sanitize_line
+from pytest_miniwob_agent.core.text import sanitize_line, shorten
 from pytest_miniwob_agent.models.api import EVENT_STREAM, OPENAI, Provider, read_events
 from pytest_miniwob_agent.models.apis import (
     answer_of,
@@ -35,6 +35,7 @@ from pytest_miniwob_agent.models.apis import (
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.requests import error_response
 
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
@@ -48,6 +49,14 @@ _OWN_HEADERS = (
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 """Codes of refusals that last until somebody pays, though their status is that of a rate limit."""
+
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)|(?:prompt|input) is too long|input token count|"
+    r"reduce the length",
+    re.I,
+)
+"""How servers say that a prompt is too long: OpenAI's and Azure's code, vLLM's, llama.cpp's,
+Mistral's, Anthropic's, Google's, Amazon's and Groq's words."""
 
 OnUnusable = Callable[[str, Usage], None]
 """Counts an answer that was paid for and can't be used, by a reason of a few words."""
@@ -168,6 +177,7 @@ class LiveModel:
         self._params = params
         self._on_unusable = on_unusable
         self._past_mocks = past_mocks
+        self._budget = budget
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
         self._sent_only = sent_only_texts(params, self._keys.address)
         server, query = split_url(self._keys.address)
@@ -185,7 +195,8 @@ class LiveModel:
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
         """Send a request of any API to the server, and return its answer as a whole.
 
-        A call is repeated only if no answer arrived, as each answer may have been paid for.
+        A call is repeated only if no answer arrived, as each answer may have been paid for. A
+        refusal for what this call holds is an answer, with its status.
 
         Raises:
             ModelError: the server can't be reached, refuses the call, or gives no completion.
@@ -206,7 +217,12 @@ class LiveModel:
         known = {*self._sent_only, *sent_only_texts({"extra_headers": sent}, None)}
         with self._errors(origin.purpose, request.path, known), self._past_mocks():
             url, body = self._keys.url_of(request.path), dict(request.body)
-            answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
+            try:
+                answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
+            except openai.APIStatusError as error:
+                if not self._is_of_call(error):
+                    raise
+                return _refusal(error.response)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
             if answer.status_code != 200 or answer_of(request.path, content, kind) is None:
                 unusable = describe_unusable(
@@ -218,6 +234,19 @@ class LiveModel:
                     raise PermanentError(unusable.report, of_call=True)
                 raise ModelError(unusable.report)
         return ModelResponse(content, kind, answer.status_code)
+
+    def _is_of_call(self, error: openai.APIStatusError) -> bool:
+        """True if a server refuses one call, and has accepted others or says that it is too long.
+
+        Before the first answer of a run a refusal may have its reason in the run's parameters.
+        """
+        refused = model_error("", error)
+        if not isinstance(refused, PermanentError) or not refused.of_call:
+            return False
+        too_long = error.status_code == 413 or _TOO_LONG.search(
+            f"{error.code} {error.type} {error}"
+        )
+        return bool(too_long or (self._budget and self._budget.recorded().calls))
 
     @contextmanager
     def _errors(self, purpose: str, path: str, known: Collection[str]) -> Iterator[None]:
@@ -256,6 +285,14 @@ class LiveModel:
             raise UsageError(f"{OPTION}: {redact(str(error), known)}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise failed(f"gave no completion: {error}", error) from None
+
+
+def _refusal(response: httpx.Response) -> ModelResponse:
+    """Return a refusal as the agent gets it; one that is no JSON object becomes one."""
+    status, content = response.status_code, response.content
+    if isinstance(parsed_json(content), dict):
+        return ModelResponse(content, status=status)
+    return error_response(status, shorten(response.text))
 
 
 def _times(request: httpx.Request) -> str:

@@ -15,12 +15,19 @@ from urllib.parse import parse_qsl, urlencode
 from pytest_miniwob_agent.connections import LoopbackServer
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import well_formed
-from pytest_miniwob_agent.core.errors import ModelError
+from pytest_miniwob_agent.core.errors import CallRefused, ModelError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import redact
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.api import mappings
-from pytest_miniwob_agent.models.apis import CHAT, answer_of, api_of, completion_of, path_of
+from pytest_miniwob_agent.models.apis import (
+    CHAT,
+    answer_of,
+    api_of,
+    completion_in,
+    completion_of,
+    path_of,
+)
 
 if TYPE_CHECKING:
     import openai
@@ -133,8 +140,12 @@ def read_completion(response: ModelResponse, *, text_only: bool = False) -> Comp
     """Return what the answer to a `chat_request` says.
 
     Raises:
+        CallRefused: it is a refusal of the server.
         ModelError: it says nothing; with `text_only`, it has no text.
     """
+    if response.status != 200:
+        refusal = completion_in(CHAT, response).refusal
+        raise CallRefused(f"the model's server refused the call: {refusal}")
     answer = answer_of(CHAT, response.content, response.content_type)
     if answer is None:
         raise ModelError("the model's answer is no chat completion with a text")
@@ -308,7 +319,12 @@ def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
     """
     usage = api_of(path).usage(0, 0)
     data = json.loads(answer.content) if answer.content_type == "application/json" else None
-    if not usage or not isinstance(data, dict) or data.get("usage") is not None:
+    if (
+        answer.status != 200
+        or not usage
+        or not isinstance(data, dict)
+        or data.get("usage") is not None
+    ):
         return answer
     return replace(answer, content=json.dumps({**data, "usage": usage}).encode())
 

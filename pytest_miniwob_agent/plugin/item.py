@@ -22,6 +22,7 @@ from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import (
     BrowserLost,
     BudgetReached,
+    CallRefused,
     Drift,
     MiniwobError,
     ModelError,
@@ -418,6 +419,8 @@ class ItemRun:
             return ""
 
         budget, reason = Budget(self._state.shared), ""
+        if isinstance(error, CallRefused):
+            return ""
         if isinstance(error, PermanentError):
             if not (error.of_call and budget.recorded().calls):
                 reason = "every model call would fail"
