@@ -1,6 +1,5 @@
 """Calls that a server refuses for what they hold: an agent may catch that and go on."""
 
-
 import pytest
 import yaml
 
