@@ -6,7 +6,7 @@ import re
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Accept, Click, Enter, Press, Scroll, Wait
+from pytest_miniwob_agent import Accept, Click, Enter, Press, Scroll, Select, Type, Wait
 from pytest_miniwob_agent.screen import render
 
 pytestmark = pytest.mark.integration
@@ -69,7 +69,7 @@ STATES = {
         'table\n  row\n    cell\n      img "Yes"',
     "<button type=submit value=0>Go</button>": 'button "Go"',
     "<dialog open aria-modal=true>D</dialog>": 'dialog "D" modal',
-    "<input type=password value=x aria-label=P>": 'textbox "P" value=x type=password',
+    "<input type=password value=xy aria-label=P>": 'textbox "P" value="••" type=password',
     "<ul><li>One<li><a href=#>Two</a></ul>":
         'list\n  listitem "One"\n  listitem\n    link "Two"',
     "<nav aria-label=Main><a href=#>A</a></nav>": 'navigation "Main"\n  link "A"',
@@ -86,6 +86,23 @@ STATES = {
     "<svg class=star width=9 height=9 style='cursor:pointer'></svg>":
         "generic class=star clickable",
     "<img alt='' width=9 height=9>": "",
+    "<svg width=30 height=20><g><title>March</title><path d=M0,0L9,9 /></g>"
+    "<path d=M0,0L9,9><title>April</title></path></svg>": 'generic "March"\ngeneric "April"',
+    "<svg width=9 height=9><a href=#><title>Go</title><path d=M0,0L9,9 /></a></svg>": 'link "Go"',
+    "<i title=Edit style='display:inline-block;width:9px;height:9px'></i>": 'generic "Edit"',
+    "<div aria-label=Bar><button title=Archive>A</button></div>":
+        'generic "Bar"\n  button "A" title=Archive',
+    "<p><span title='Ann Lee'>AL</span></p>": 'text "AL" title="Ann Lee"',
+    "<div class=sky style='height:9px;background:linear-gradient(red, blue)'></div>":
+        "generic class=sky",
+    "<select aria-label=G><optgroup label=F><option>Fig<optgroup label=G><option>Fig</select>":
+        'combobox "G" value=Fig options="F: Fig | G: Fig"',
+    "<input list=e aria-label=J><datalist id=e><option value=CDG label=Paris></datalist>":
+        'combobox "J" value="" options="CDG (Paris)"',
+    "<div inert><button>Off</button>Text</div>": 'button "Off" inert\ntext "Text" inert',
+    "<ul><li draggable=true>One</ul><i style='cursor:grab'>G</i>":
+        'list\n  listitem "One" draggable\ntext "G" draggable',
+    "<x-switch></x-switch>": 'switch "Dark" checked disabled',
     "<input role=combobox aria-label=C aria-activedescendant=o autofocus>"
     "<div role=listbox><div role=option id=o>O</div></div>":
         'combobox "C" value="" focused\nlistbox\n  option "O" active',
@@ -100,8 +117,19 @@ def together(bodies):
     )
 
 
+SWITCH = """<script>
+    customElements.define("x-switch", class extends HTMLElement {
+      constructor() {
+        super().attachShadow({mode: "open"}).innerHTML = "<b style='background:red'>&nbsp;</b>";
+        Object.assign(this.attachInternals(),
+          {role: "switch", ariaLabel: "Dark", ariaChecked: "true", ariaDisabled: "true"});
+      }
+    });
+    </script>"""
+
+
 def test_roles_names_values_and_states_are_shown(open_tree):
-    _, [_, *shown] = open_tree(together(STATES))
+    _, [_, *shown] = open_tree(SWITCH + together(STATES))
     expected = "\n".join(filter(None, STATES.values()))
     assert [line.removesuffix(" outside") for line in without_ids(shown)] == expected.split("\n")
 
@@ -126,13 +154,20 @@ NAMES = {
     "<style>#nine::before{content:attr(class)'%'}</style><button id=nine class=9></button>":
         'button "9%"',
     "<style>#n::before{content:'Normal'}</style><a href=# id=n></a>": 'link "Normal"',
+    "<style>#x::before{content:'✕'}</style><button id=x></button>": 'button "✕"',
+    "<style>#y::before{content:'✎';display:block}</style><button id=y>Edit</button>": 'button "✎ Edit"',
+    "<style>#i::before{content:'\\f00d'}</style><button id=i class=icon></button>": "button class=icon",
+    "<style>#t::before{content:'\\f00d' / 'Shut'}</style><button id=t></button>": 'button "Shut"',
+    "<style>#h::after{content:'Tip';opacity:0}</style><button id=h>Hint</button>": 'button "Hint"',
+    "<style>#r::after{content:' *'}</style><label id=r for=s>Who</label><input id=s>": 'textbox "Who *"',
+    "<style>#d::before{content:'✓ '}</style><p id=d>Done</p>": 'text "✓ Done"',
     '<button>"\n\\</button>': r'button "\" \\"',
 }  # fmt: skip
 
 
 def test_a_thing_has_the_name_that_assistive_technology_says(open_tree):
     _, shown = open_tree(together(NAMES))
-    said = [line for line in without_ids(shown) if re.match('[a-z]+ "', line)]
+    said = without_ids(shown)
     expected = iter(NAMES.values())
     wanted = next(expected)
     for line in said:
@@ -236,6 +271,46 @@ def test_a_box_that_a_label_draws_has_its_state_and_can_be_ticked(open_tree):
         after = env.step(Click(int(line.split("id=")[1])))
         assert after.error is None
     assert [line.split()[-1] for line in lines(after.observation)] == ["checked"] * 3
+
+
+def test_areas_of_a_picture_are_where_they_are_clicked(open_tree):
+    env, shown = open_tree("""
+        <img usemap=#m width=100 height=50 alt=Plan style="border:9px solid"><p id=said>-</p>
+        <map name=m onclick="said.textContent = event.target.alt; event.preventDefault()">
+          <area coords=0,0,40,40 href=# alt=Left><area shape=circle coords=70,25,20 href=# alt=Right>
+          <area shape=poly coords=40,0,60,0,50,10 alt=Top></map>""")
+    assert without_ids(shown) == [
+        'img "Plan"', 'text "-"', 'link "Left"', 'link "Right"', 'generic "Top"'
+    ]  # fmt: skip
+    for line, name in zip(shown[2:], ["Left", "Right", "Top"], strict=True):
+        after = env.step(Click(int(line.split("id=")[1])))
+        assert f'text "{name}"' in lines(after.observation)[1]
+
+
+def test_a_sealed_frame_without_scripts_is_read_and_used(open_tree):
+    env, shown = open_tree("""
+        <iframe sandbox srcdoc="<script>document.body.append('ran')</script>
+          <details><summary>More</summary>Mail</details>"></iframe>
+        <iframe sandbox=allow-same-origin srcdoc="<p>Two</p>"></iframe>""")
+    assert without_ids(shown) == [
+        "iframe", "  group", '    button "More" collapsed', "iframe", '  text "Two"'
+    ]  # fmt: skip
+    assert '    text "Mail"' in without_ids(lines(env.step(Click(3)).observation))
+
+
+@pytest.mark.parametrize("screen", ["tree", "full", "compact"])
+def test_a_password_is_dots_unless_it_was_typed(open_tree, screen):
+    env, _ = open_tree("<input type=password value=secret><input type=password>")
+    first, second = env.reset(screen=screen).elements
+    assert (first.value, second.value) == ("••••••", "")
+    assert "secret" not in env.html()
+    first, second = env.step(Enter("new", second.id)).observation.elements
+    assert (first.value, second.value) == ("••••••", "new")
+    first, _ = env.step(Enter("x", first.id)).observation.elements
+    assert first.value == "•••••••"
+    env.step(Select(first.id))
+    first, _ = env.step(Type("mine")).observation.elements
+    assert first.value == "mine"
 
 
 ROWS = "".join(f"<tr><td>Row {number}<td><button>Del</button>" for number in range(1000))

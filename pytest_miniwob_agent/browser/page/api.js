@@ -213,7 +213,7 @@ window.miniwobAgent = {
   // True if an element with this id is in this document, or in a frame of it.
   has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
   // What documents in frames of your own pages have in common with this one.
-  inside: own || outer ? { counter, document, hitAt, offset, scrolled, viewport } : null,
+  inside: own || outer ? { Main, counter, document, hitAt, offset, scrolled, viewport } : null,
   settle,
   settleFinely,
   wait,

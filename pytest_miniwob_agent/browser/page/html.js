@@ -3,7 +3,7 @@
 import { Fault, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
 import { body, childrenOf, folding, visible } from "./sight.js";
-import { IGNORED_TAGS, copied, idOf, ignored, squeeze, text } from "./leaves.js";
+import { IGNORED_TAGS, copied, idOf, ignored, shownValue, squeeze, text } from "./leaves.js";
 import { look } from "./looks.js";
 import { accessibleName, pictured } from "./everything.js";
 
@@ -36,7 +36,7 @@ const attributesOf = (element, id) => {
   const attributes = [["data-ref", id], ...[...plain(element).attributes]
     .map(({ name, value }) => [name, value])
     .filter(([name]) => !IGNORED_ATTRIBUTES.test(name) && !(field && STATE.has(name)))];
-  if (field) attributes.push(["value", element.value]);
+  if (field) attributes.push(["value", shownValue(element)]);
   if (plain(element).checked) attributes.push(["checked", ""]);
   if (plain(element).selected) attributes.push(["selected", ""]);
   return attributes.map(([name, value]) => ` ${name}="${escape(String(value))}"`).join("");

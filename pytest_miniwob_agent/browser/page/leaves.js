@@ -2,8 +2,9 @@
 
 import { inCore, outer, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
+import { listen } from "./listeners.js";
 import {
-  body, childrenOf, extent, focusedElement, folding, parentOf, passed, place, reachable,
+  NEW, body, childrenOf, extent, focusedElement, folding, parentOf, passed, place, reachable,
   recorded, target, visible,
 } from "./sight.js";
 
@@ -59,6 +60,24 @@ const tick = (element) => {
 const fields = new WeakMap();
 export const fieldOf = (id) => fields.get(byId.get(id)) ?? byId.get(id);
 
+// What was typed into fields for passwords, which agents see; of any other value they see dots, as a
+// person does.
+const typed = new WeakMap(); // field -> its value
+let typing = null; // a field all of whose value will be typed
+listen("beforeinput", (event) => {
+  const [field] = event.composedPath();
+  const { value, selectionStart, selectionEnd } = plain(field);
+  const all = value === typed.get(field) || (selectionStart === 0 && selectionEnd === value?.length);
+  typing = event.isTrusted && all ? field : null;
+});
+listen("input", (event) => {
+  const [field] = event.composedPath();
+  if (event.isTrusted && field === typing) typed.set(field, field.value);
+});
+// The value of a field, as it is shown.
+export const shownValue = (field) => !NEW || field.type !== "password" || typed.get(field) === field.value
+  ? field.value : field.value.replace(/./gsu, "•");
+
 // An element, with the id and the place of what shows for it.
 export const described = (element, content, shown = element) => {
   const id = idOf(shown);
@@ -68,7 +87,7 @@ export const described = (element, content, shown = element) => {
   let value = null;
   if (element instanceof HTMLInputElement) {
     tag = `input_${element.type}`;
-    value = ["checkbox", "radio"].includes(element.type) ? element.checked : element.value;
+    value = ["checkbox", "radio"].includes(element.type) ? element.checked : shownValue(element);
   } else if (element instanceof HTMLTextAreaElement) {
     value = element.value;
   } else if (element instanceof HTMLSelectElement) {

@@ -13,6 +13,7 @@ import { dress, trees } from "./motion.js";
 import { giveUp, handle, line, post, quiet, routed, routes } from "./requests.js";
 import { download, stay, told } from "./network.js";
 import { wires } from "./sockets.js";
+import { internals } from "./internals.js";
 import "./dialogs.js";
 import { check, perturb, play } from "./perturb.js";
 import { begin, goOn, handOver, isOver, judged, payload, settingUp, words } from "./judgement.js";
@@ -58,7 +59,7 @@ const now = {
   },
   routed: (method, url) => Boolean(routed(method, url)),
   answered: () => routes().length > 0,
-  dress, inCore, perturb, isOver, listenAgain, recognize, remark, restless, settingUp, stirred,
+  dress, inCore, internals, perturb, isOver, listenAgain, recognize, remark, restless, settingUp, stirred,
   takeRemarks, watch,
 };
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };

@@ -3,7 +3,8 @@
 
 import { Main, isLeaving, own } from "./world.js";
 import { listen } from "./listeners.js";
-import { agents, arrived, offset } from "./frames.js";
+import { NEW } from "./sight.js";
+import { agents, arrived, offset, unseal } from "./frames.js";
 
 const { SETTLE } = Constants;
 const { pass, quiet } = Main;
@@ -47,6 +48,7 @@ const animated = () => shown().forEach((one) => {
 });
 export const loaded = async () => {
   if (own) animated();
+  if (NEW) unseal();
   await (own ? quiet() : arrived());
   await drawn();
   await lettered();

@@ -73,7 +73,21 @@ const contents = (element) => {
   if (nodes.length) [range.setStartBefore(nodes[0]), range.setEndAfter(nodes.at(-1))];
   return range;
 };
+// The box of an area of an image map, which lies in the box of the image.
+const imageOf = (area) => [...area.getRootNode().querySelectorAll("img[usemap]")]
+  .find((image) => image.useMap === `#${plain(area).closest("map")?.name}`);
+const areaOf = ({ shape, coords }, { left, top, width, height }) => {
+  const all = coords.split(/[\s,]+/).map(Number);
+  const [x, y, radius] = all;
+  if (shape === "circle") return new DOMRect(left + x - radius, top + y - radius, 2 * radius, 2 * radius);
+  if (all.length < 4) return new DOMRect(left, top, width, height);
+  const [xs, ys] = [0, 1].map((odd) => all.filter((_, at) => at % 2 === odd));
+  const [first, upper] = [Math.min(...xs), Math.min(...ys)];
+  return new DOMRect(left + first, top + upper, Math.max(...xs) - first, Math.max(...ys) - upper);
+};
 export const extent = (node) => {
+  const image = NEW && node instanceof HTMLAreaElement && imageOf(node);
+  if (image) return areaOf(node, extent(image));
   const rect = plain(ranged(node)).getBoundingClientRect();
   const empty = !rect.width && !rect.height && node instanceof Element && boxless(node);
   return moved(empty ? contents(node).getBoundingClientRect() : rect);
@@ -156,7 +170,8 @@ const REPLACED = "input:is([type=checkbox], [type=radio], [type=range], [type=fi
 
 // True for an element that is drawn, wherever it is.
 export const shows = (element) => {
-  for (let up = element; up; up = parentOf(up)) {
+  const image = element instanceof HTMLAreaElement && imageOf(element);
+  for (let up = image || element; up; up = parentOf(up)) {
     const known = plain(up);
     if (known.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return true;
     const drawn = !recorded && known.matches(REPLACED)

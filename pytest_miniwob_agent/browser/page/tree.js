@@ -2,10 +2,10 @@
 // names are those of ARIA in HTML (https://www.w3.org/TR/html-aria/) and accname
 // (https://www.w3.org/TR/accname-1.2/).
 
-import { outer, plain } from "./world.js";
+import { Main, outer, plain } from "./world.js";
 import { agentOf } from "./frames.js";
 import {
-  NEW, aims, body, childrenOf, extent, focusedElement, folding, parentOf, place, target, visible,
+  NEW, aims, body, childrenOf, extent, focusedElement, folding, owner, parentOf, place, target, visible,
 } from "./sight.js";
 import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
 import { edits, spaced, written } from "./editors.js";
@@ -32,6 +32,8 @@ const NAMED_BY_CONTENT = new Set(("button canvas checkbox columnheader heading l
 const NO_ROLE = /^(generic|none|presentation)$/;
 
 const labelled = (element) => plain(element).matches("[aria-label], [aria-labelledby], [title]");
+const WIDE = 100; // px, as of a diagram or chart
+const wide = (svg) => !svg.ownerSVGElement && Math.min(extent(svg).width, extent(svg).height) >= WIDE;
 const topmost = (element) => !plain(element).closest("article, aside, main, nav, section");
 const IMPLICIT = {
   a: (element) => plain(element).hasAttribute("href") ? "link" : "",
@@ -43,9 +45,22 @@ const IMPLICIT = {
   input: (element) => BY_TYPE[plain(element).type] ?? (plain(element).list ? "combobox" : "textbox"),
   section: (element) => labelled(element) ? "region" : "",
   select: (element) => element.multiple || element.size > 1 ? "listbox" : "combobox",
-  svg: (element) => labelled(element) || plain(element).matches(":has(> title)") ? "img" : "",
+  svg: (element) => labelled(element) || element.matches(":has(> title)") || (NEW && wide(element)) ? "img" : "",
   th: (element) => element.scope.startsWith("row")
     || (!element.scope && plain(element).matches(":has(~ td)")) ? "rowheader" : "columnheader",
+};
+
+// What a custom element says of itself (page/internals.js), by the names of attributes.
+const internals = new Map(); // element -> that, within a task of the browser
+const attribute = (element, name) => {
+  const given = plain(element).getAttribute(name);
+  if (given !== null || !NEW || !plain(element).localName.includes("-")) return given;
+  if (!internals.size) queueMicrotask(() => internals.clear());
+  if (!internals.has(element)) {
+    const asked = !element.dispatchEvent(new Event(Constants.CALL, { cancelable: true }));
+    internals.set(element, asked ? Main.internals() : {});
+  }
+  return internals.get(element)[name] ?? null;
 };
 
 // The role of an element, empty for a generic one.
@@ -58,6 +73,28 @@ export const roleOf = (element) => {
   if (!owner || NO_ROLE.test(plain(owner).getAttribute("role"))) return "";
   const implicit = Object.hasOwn(IMPLICIT, tag) ? IMPLICIT[tag](element) : BY_TAG[tag];
   return implicit || (edits(element) ? "textbox" : "");
+};
+
+// The words that a style sheet puts before and after an element, on screens of version 1.
+const generated = (element) => NEW ? "" : ["::before", "::after"].map((part) => {
+  const { content, visibility } = getComputedStyle(element, part);
+  const [, text = ""] = /^"(.*)"$/.exec(content) ?? [];
+  return visibility === "visible" && /[\p{L}\p{N}]/u.test(text) ? text.replace(/\\(.)/g, "$1") : "";
+}).join(" ").trim();
+
+// What a style sheet puts before or after an element that has a box, or the text that stands for it. Icons
+// of a font are no text.
+const STRINGS = /[\w-]+\("[^"]*"\)|"((?:\\.|[^"\\])*)"|(\/)/g; // but for addresses of images
+const drawn = (element, part) => {
+  if (!NEW || getComputedStyle(element).display === "contents") return "";
+  const { content, display, opacity, visibility } = getComputedStyle(element, part);
+  if (!content.includes('"') || display === "none" || visibility !== "visible" || opacity === "0") return "";
+  const found = [...content.matchAll(STRINGS)];
+  const alternative = found.findIndex(([, , slash]) => slash) + 1;
+  const text = found.slice(alternative).map(([, words = ""]) => words.replace(/\\(.)/g, "$1")).join("")
+    .replace(/\p{Co}/gu, "");
+  const gap = display.startsWith("inline") ? "" : " ";
+  return text.trim() && gap + text + gap;
 };
 
 // What an element in a name says instead of its content; null where it says that.
@@ -82,11 +119,15 @@ export const said = (root, named = null) => {
       return plain(node).localName === "br" ? " " : "";
     }
     let text = instead(node);
-    if (text === null) for (const inner of childrenOf(node)) text = (text ?? "") + (yield inner);
+    if (text === null) {
+      text = drawn(node, "::before");
+      for (const inner of childrenOf(node)) text += yield inner;
+      text += drawn(node, "::after");
+    }
     const gap = /^(inline|contents|ruby)/.test(getComputedStyle(node).display) ? "" : " ";
     return gap + (text ?? "") + gap;
   });
-  return squeeze(childrenOf(root).map(words).join(""));
+  return squeeze([drawn(root, "::before"), ...childrenOf(root).map(words), drawn(root, "::after")].join(""));
 };
 
 // The elements that are said to label one, in its tree or one around it.
@@ -106,21 +147,15 @@ const USUAL = { file: "Choose File", image: "Submit", reset: "Reset", submit: "S
 // The name that attributes and other elements give an element, but for its content.
 const given = (element) => {
   const around = plain(element).shadowRoot ? [plain(element).closest("label")].filter(Boolean) : [];
-  const caption = plain(element).matches("figure, fieldset, svg, table") && plain(element).querySelector(CAPTION);
+  const captioned = plain(element).matches("figure, fieldset, svg, table") || (NEW && element instanceof SVGElement);
+  const caption = captioned && plain(element).querySelector(CAPTION);
   return labels(element).map((one) => instead(one) ?? said(one)).join(" ").trim()
-    || squeeze(plain(element).getAttribute("aria-label") ?? "")
+    || squeeze(attribute(element, "aria-label") ?? "")
     || [...plain(element).labels ?? around].map((one) => said(one, element)).join(" ").trim()
     || (plain(element).matches("input:is([type=submit], [type=reset], [type=button])")
       && plain(element).value)
     || (caption ? squeeze(caption.textContent) : squeeze(plain(element).alt ?? plain(element).label ?? ""));
 };
-
-// The words that a style sheet puts before and after an element; icons of a font are no words.
-const generated = (element) => ["::before", "::after"].map((part) => {
-  const { content, visibility } = getComputedStyle(element, part);
-  const [, text = ""] = /^"(.*)"$/.exec(content) ?? [];
-  return visibility === "visible" && /[\p{L}\p{N}]/u.test(text) ? text.replace(/\\(.)/g, "$1") : "";
-}).join(" ").trim();
 
 // The name of an element, and whether its content gives it.
 export const nameOf = (element, role) => {
@@ -147,7 +182,8 @@ const points = (element, kinds) => kinds.test(cursor(element))
 const clickable = (element) => plain(element).matches("[onclick]") || points(element, /pointer/);
 
 // True for an element that answers to the mouse or the keyboard, as far as can be seen.
-const acts = (element) => clickable(element) || scrolls(element) || points(element, /grab|move|resize/)
+const HELD = NEW ? /grab|move|resize|crosshair/ : /grab|move|resize/;
+const acts = (element) => clickable(element) || scrolls(element) || points(element, HELD)
   || plain(element).matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
 
 // What shows in place of a field that is itself too small or transparent to be seen: its label,
@@ -163,6 +199,9 @@ const shownFor = (field) => {
   return up && up !== body() && visible(up) ? up : null;
 };
 
+// True for a drawing that has more to it than its shape.
+const told = (drawing) => drawing.textContent.trim() || acts(drawing);
+
 // The children of an element; in a long list only those in sight, and how many others there are.
 const listed = (element) => {
   const children = childrenOf(element).filter((one) => !(one instanceof Comment));
@@ -170,7 +209,7 @@ const listed = (element) => {
   const found = [];
   let away = [];
   const flush = () => {
-    const shown = away.filter((one) => visible(one));
+    const shown = away.filter((one) => visible(one) && !(NEW && one instanceof SVGElement && !told(one)));
     if (shown.length > LONG) found.push({ count: shown.length, role: roleOf(shown[0]) });
     else found.push(...away);
     away = [];
@@ -210,21 +249,44 @@ const merged = (items, element) => {
   return found;
 };
 
+// The name of an element without a role, such as what is shown where the mouse rests on it.
+const tip = (element) => NEW && element !== body() ? given(element) || squeeze(plain(element).title ?? "") : "";
+
+// The other shapes of a node of a diagram: of a group with a box around its texts. They are its ports.
+const SHAPES = "circle, ellipse, image, path, polygon, rect";
+const MOST_SHAPES = 20;
+const ports = (group, kids) => {
+  const shapes = group instanceof SVGGElement && kids.some(isText) ? [...group.querySelectorAll(SHAPES)] : [];
+  if (!NEW || shapes.length < 2 || shapes.length > MOST_SHAPES) return [];
+  const area = (one) => extent(one).width * extent(one).height;
+  const box = shapes.reduce((most, one) => area(one) > area(most) ? one : most);
+  const { left, top, right, bottom } = extent(box);
+  const around = kids.filter(isText).map(({ node }) => extent(node)).every((rect) =>
+    rect.left >= left && rect.right <= right && rect.top >= top && rect.bottom <= bottom);
+  return shapes.filter((one) => around && one !== box && visible(one)
+    && Math.min(extent(one).width, extent(one).height) >= LEAST && getComputedStyle(one).fill !== "none");
+};
+
 // What an element without a role comes to, given what is in it.
-const generic = (element, kids) => {
-  const acting = acts(element);
+const generic = (element, inner) => {
+  const around = ports(element, inner);
+  const kids = [...inner.filter((kid) => !around.includes(kid.node)),
+    ...around.map((node) => ({ node, role: "generic", text: tip(node), kids: [], acting: true }))];
+  const [acting, name] = [around.length > 0 || acts(element), tip(element)];
   if (kids.length === 1 && isText(kids[0]) && (visible(element) || kids[0].node === element)) {
     const flows = getComputedStyle(element).display.startsWith("inline") && !acting;
     const text = flows ? kids[0].text : ` ${kids[0].text} `;
-    return [{ ...kids[0], node: element, text, acting, flows }];
+    return [{ ...kids[0], node: element, text, acting, flows, title: name || kids[0].title }];
   }
-  if (element === body() || (kids.length && !acting) || !visible(element)) return kids;
+  const says = name && !kids.some((kid) => squeeze(kid.text ?? "") === name);
+  if (element === body() || (kids.length && !acting && !says) || !visible(element)) return kids;
   const text = kids.length ? "" : generated(element);
   const { width, height } = extent(element);
-  const drawn = !plain(element).matches("img, svg, svg *") && Math.min(width, height) >= LEAST
-    && (painted(element) || pictured(element) || plain(element).localName.includes("-"));
-  return text || acting || drawn
-    ? [{ node: element, role: text ? "text" : "generic", text, kids, acting }] : [];
+  const shown = !plain(element).matches("img, svg, svg *") && Math.min(width, height) >= LEAST
+    && (painted(element) || pictured(element) || plain(element).localName.includes("-")
+      || (NEW && getComputedStyle(element).backgroundImage !== "none"));
+  return text || acting || shown || name
+    ? [{ node: element, role: text ? "text" : "generic", text: text || name, kids, acting }] : [];
 };
 
 // What an element comes to, given what is in it.
@@ -243,7 +305,7 @@ const close = ({ node: element, role, kids: found }) => {
   const textual = kids.length > 0 && kids.every(isText);
   const item = { node: element, shown, role, text: name, kids };
   const aim = kids.filter(isText).flatMap((kid) => kid.aim ?? []);
-  if (textual && !name && role !== "textbox") return [{ ...item, text: texts, kids: [], aim }];
+  if (textual && !name && !(role === "textbox" || (NEW && role === "img"))) return [{ ...item, text: texts, kids: [], aim }];
   if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
@@ -270,9 +332,10 @@ const open = (node) => {
   if (!(node instanceof Element) || ignored(node)) return null;
   const ticked = plain(node).matches("input[type=checkbox], input[type=radio]"); // by its label
   const boxless = getComputedStyle(node).display === "contents";
-  if (!ticked && !boxless && !plain(node).checkVisibility()) return null;
+  const mapped = NEW && node instanceof HTMLAreaElement; // on its image
+  if (!ticked && !boxless && !mapped && !plain(node).checkVisibility()) return null;
   const inner = agentOf(node);
-  const role = roleOf(node);
+  const role = roleOf(node) || (attribute(node, "role") ?? "").replace(NO_ROLE, "");
   const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
   if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
   return { node, role, kids: [], left: leaf ? [] : listed(node) };
@@ -283,19 +346,26 @@ const grown = folding(function* (node) {
   /** @type {any} */
   const here = open(node);
   if (!here?.left) return here ? [here] : [];
+  const words = (part) => {
+    const text = drawn(node, part);
+    return text && visible(node) ? [{ node, role: "text", text, flows: true }] : [];
+  };
+  here.kids.push(...words("::before"));
   for (const child of here.left) for (const one of yield child) here.kids.push(one);
+  here.kids.push(...words("::after"));
   return close(here);
 });
 
 // Whether a node is out of sight, or under what a person sees.
 const hidden = (node, point) => {
   if (!inSight(node)) return "outside";
+  if (NEW && getComputedStyle(owner(node)).getPropertyValue("interactivity") === "inert") return "inert";
   const opaque = (hit) => plain(hit).checkVisibility({ opacityProperty: true });
   return !point && covered(node, opaque) ? "covered" : "";
 };
 
 const states = ({ node, shown, role, kids }, point, { focus, active }) => {
-  const aria = (name) => plain(node).getAttribute(`aria-${name}`) ?? "";
+  const aria = (name) => attribute(node, `aria-${name}`) ?? "";
   const either = (state, own) => {
     const value = own ? "true" : aria(state);
     if (/^(false|none)?$/.test(value)) return "";
@@ -314,6 +384,7 @@ const states = ({ node, shown, role, kids }, point, { focus, active }) => {
     either("modal", plain(node).matches("dialog:modal")),
     node === focus ? "focused" : node === active ? "active" : "",
     /^(generic|text)$/.test(role) && clickable(node) ? "clickable" : "",
+    NEW && (plain(node).matches("[draggable=true], .ui-draggable") || points(node, /grab|move/)) ? "draggable" : "",
     kids?.length ? "" : hidden(shown ?? node, point),
   ].filter(Boolean).join(" ");
 };
@@ -328,11 +399,13 @@ const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
 // What there is to know of an element beside its role, name and value.
 const details = (item, value, point, marks) => {
   const { node, role, text, kids } = item;
-  const given = (name) => squeeze(plain(node).getAttribute(name) ?? "");
+  const given = (name) => squeeze(attribute(node, name) ?? "");
   const number = plain(node).matches("progress, meter") ? String(plain(node).value)
     : value === null ? given("aria-valuenow") : "";
   const unnamed = !text && !kids?.length && /^(button|generic|link)$/.test(role);
-  const suggested = [...plain(node).list?.options ?? []].slice(0, 100).map((one) => squeeze(one.value));
+  const suggested = [...plain(node).list?.options ?? []].slice(0, 100).map(({ value, label }) =>
+    squeeze(NEW && label && label !== value ? `${value} (${label})` : value));
+  const title = NEW ? item.title ?? squeeze(plain(node).title ?? "") : "";
   return Object.entries({
     level: given("aria-level") || (/^h\d$/.test(plain(node).localName) ? plain(node).localName[1] : ""),
     type: plain(node).matches("input") && TYPED.test(plain(node).type) ? plain(node).type : "",
@@ -343,6 +416,7 @@ const details = (item, value, point, marks) => {
     options: choices(node) || suggested.join(" | "),
     placeholder: plain(node).placeholder === text ? "" : plain(node).placeholder,
     image: text ? "" : pictured(node),
+    title: text.includes(title) ? "" : title,
     shows: squeeze(String(value ?? "")) === item.shows ? "" : item.shows,
     class: unnamed ? classes(node) : "",
     state: states(item, point, marks),
