@@ -123,6 +123,8 @@ class AgentEnv:
 
     def step(self, action: Action) -> Transition:
         """Carry out one action."""
+        if not isinstance(action, Action):
+            raise UsageError(f"step() takes an action, such as Click(4), and not {action!r}")
         with self._alone():
             self._turns.wait(action)
             return self._act(action)
