@@ -6,7 +6,7 @@ import re
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Accept, Click, Enter, Press, Scroll, Select, Type, Wait
+from pytest_miniwob_agent import Accept, Click, Drag, Enter, Press, Scroll, Select, Type, Wait
 from pytest_miniwob_agent.screen import render
 
 pytestmark = pytest.mark.integration
@@ -155,11 +155,14 @@ NAMES = {
         'button "9%"',
     "<style>#n::before{content:'Normal'}</style><a href=# id=n></a>": 'link "Normal"',
     "<style>#x::before{content:'✕'}</style><button id=x></button>": 'button "✕"',
-    "<style>#y::before{content:'✎';display:block}</style><button id=y>Edit</button>": 'button "✎ Edit"',
-    "<style>#i::before{content:'\\f00d'}</style><button id=i class=icon></button>": "button class=icon",
+    "<style>#y::before{content:'✎';display:block}</style><button id=y>Edit</button>":
+        'button "✎ Edit"',
+    "<style>#i::before{content:'\\f00d'}</style><button id=i class=icon></button>":
+        "button class=icon",
     "<style>#t::before{content:'\\f00d' / 'Shut'}</style><button id=t></button>": 'button "Shut"',
     "<style>#h::after{content:'Tip';opacity:0}</style><button id=h>Hint</button>": 'button "Hint"',
-    "<style>#r::after{content:' *'}</style><label id=r for=s>Who</label><input id=s>": 'textbox "Who *"',
+    "<style>#r::after{content:' *'}</style><label id=r for=s>Who</label><input id=s>":
+        'textbox "Who *"',
     "<style>#d::before{content:'✓ '}</style><p id=d>Done</p>": 'text "✓ Done"',
     '<button>"\n\\</button>': r'button "\" \\"',
 }  # fmt: skip
@@ -277,7 +280,8 @@ def test_areas_of_a_picture_are_where_they_are_clicked(open_tree):
     env, shown = open_tree("""
         <img usemap=#m width=100 height=50 alt=Plan style="border:9px solid"><p id=said>-</p>
         <map name=m onclick="said.textContent = event.target.alt; event.preventDefault()">
-          <area coords=0,0,40,40 href=# alt=Left><area shape=circle coords=70,25,20 href=# alt=Right>
+          <area coords=0,0,40,40 href=# alt=Left>
+          <area shape=circle coords=70,25,20 href=# alt=Right>
           <area shape=poly coords=40,0,60,0,50,10 alt=Top></map>""")
     assert without_ids(shown) == [
         'img "Plan"', 'text "-"', 'link "Left"', 'link "Right"', 'generic "Top"'
@@ -311,6 +315,52 @@ def test_a_password_is_dots_unless_it_was_typed(open_tree, screen):
     env.step(Select(first.id))
     first, _ = env.step(Type("mine")).observation.elements
     assert first.value == "mine"
+
+
+def test_of_class_names_there_are_those_that_tell_lines_apart(open_tree):
+    button = (
+        "<button class='a-button a-round m_8d3afb97'><svg class='icon {}' width=9 height=9></svg>"
+    )
+    icons = ["icon-edit", "icon-bin", "icon-edit", "icon-bin"]
+    _, shown = open_tree(
+        "".join(map(button.format, icons)) + "<button class='x y z last'></button>"
+    )
+    assert [line.split(" ", 2)[2] for line in shown] == [
+        *(f"class={icon}" for icon in icons), 'class="y z last"',
+    ]  # fmt: skip
+
+
+DIAGRAM = """
+    <svg width=400 height=200 class=editor><g class=grid></g>
+      <g class=node><rect width=100 height=60 fill=#ddf /><text x=10 y=20>Source</text>
+        <text x=10 y=40>Text</text><circle class=out cx=100 cy=30 r=6 /></g>
+      <g class=node transform="translate(200,60)"><rect width=100 height=60 fill=#fdd /><g>
+        <text x=10 y=20>Target</text></g><circle class=in cy=30 r=6 style=cursor:crosshair /></g>
+      <g class=axis><line y2=9 stroke=red /><text y=150>10</text></g>
+      <g class=key><rect y=170 width=9 height=9 /><text x=15 y=180>Red</text></g></svg>
+    <p id=said>-</p><script>
+    const grid = document.querySelector(".grid");
+    for (let at = 0; at < 100; at++) {
+      grid.innerHTML += `<line x1=${at * 20} x2=${at * 20} y2=2000 stroke=#eee />`;
+    }
+    const svg = document.querySelector("svg");
+    const name = ({ target }) => target.getAttribute("class");
+    svg.onmousedown = (down) => { svg.onmouseup = (up) => {
+      said.textContent = `${name(down)} to ${name(up)}`;
+    }; };
+    </script>"""
+
+
+def test_nodes_of_a_diagram_have_their_ports_and_lines_of_a_grid_do_not_count(open_tree):
+    env, shown = open_tree(DIAGRAM)
+    assert without_ids(shown) == [
+        "img",
+        "  generic", '    text "Source"', '    text "Text"', "    generic class=out",
+        "  generic", '    text "Target"', "    generic class=in",
+        '  text "10"', '  text "Red"', 'text "-"',
+    ]  # fmt: skip
+    out, into = (int(line.split()[1][3:]) for line in shown if "class=" in line)
+    assert 'text "out to in"' in without_ids(lines(env.step(Drag(out, into)).observation))
 
 
 ROWS = "".join(f"<tr><td>Row {number}<td><button>Del</button>" for number in range(1000))

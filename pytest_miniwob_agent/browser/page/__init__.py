@@ -10,6 +10,7 @@ replaces functions of the page, or calls its scripts, is in the page's own world
   declares its task), `judgement` (begin, judge, hand over)
 - determinism: `clock` (and random numbers), `style`, `dialogs` (and the frame of flight tasks);
   on your own pages and those of apps also `motion`, `requests`, `network`, `sockets` and `work`
+- what custom elements say of themselves, for readers: `internals`
 - a page that is handed over to a program: `witness`
 - a page that is perturbed: `perturb`
 - `served`: the functions that the other world calls

@@ -303,9 +303,10 @@ const close = ({ node: element, role, kids: found }) => {
   if (!shown || !(kids.length || (visible(shown) && (widget || acts(element))))) return kids;
   const [name, byContent] = nameOf(element, role);
   const textual = kids.length > 0 && kids.every(isText);
+  const parted = role === "textbox" || (NEW && role === "img"); // its texts are not its name
   const item = { node: element, shown, role, text: name, kids };
   const aim = kids.filter(isText).flatMap((kid) => kid.aim ?? []);
-  if (textual && !name && !(role === "textbox" || (NEW && role === "img"))) return [{ ...item, text: texts, kids: [], aim }];
+  if (textual && !name && !parted) return [{ ...item, text: texts, kids: [], aim }];
   if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
@@ -391,7 +392,7 @@ const states = ({ node, shown, role, kids }, point, { focus, active }) => {
 
 // What the page's author calls an element, and what is drawn in it.
 const classes = (element) => squeeze([element, ...plain(element).querySelectorAll("[class]")]
-  .map((one) => plain(one).getAttribute("class")).join(" ")).slice(0, 100)
+  .map((one) => plain(one).getAttribute("class")).join(" ")).slice(0, NEW ? 1000 : 100)
   || plain(element).id || plain(element).localName;
 
 const TYPED = /^(color|date|datetime-local|file|month|password|time|week)$/;
@@ -447,6 +448,18 @@ const line = (item, depth, marks) => {
     details: details({ ...item, text }, value, found.point, marks) };
 };
 
+// Leave of each line's names of classes those that the fewest lines have: what they add to it.
+const MOST_CLASSES = 3;
+const distinguish = (lines) => {
+  const found = lines.flatMap(({ details = [] }) => details.filter(([name]) => name === "class"));
+  const lists = found.map(([, names]) => [...new Set(names.split(" "))]);
+  const counts = Map.groupBy(lists.flat(), (name) => name);
+  found.forEach((detail, at) => {
+    const least = Math.min(...lists[at].map((name) => counts.get(name).length));
+    detail[1] = lists[at].filter((name) => counts.get(name).length === least).slice(-MOST_CLASSES).join(" ");
+  });
+};
+
 export const tree = () => {
   const focus = focusedElement();
   const named = plain(focus)?.getAttribute("aria-activedescendant");
@@ -460,5 +473,6 @@ export const tree = () => {
     for (const one of item.inner?.tree() ?? []) lines.push({ ...one, depth: one.depth + depth + 1 });
     for (const kid of [...item.kids ?? []].reverse()) left.push([kid, depth + 1]);
   }
+  if (NEW && !outer) distinguish(lines);
   return lines;
 };
