@@ -351,6 +351,10 @@ class AppPage(OwnPage):
         self._step += 1
         return super().step(action)
 
+    def _navigate(self, action: NavigationAction) -> str | None:
+        self._browser.call("miniwobAgent.handOver")
+        return super()._navigate(action)
+
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
         """Return the task's answer to a dialog."""
         said = self._task.dialogs.get(dialog.type, False)

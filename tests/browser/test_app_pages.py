@@ -159,6 +159,15 @@ def test_pages_of_an_app_are_gone_back_and_forward_to(show):
     assert shown(env.step(Reload()))[0].startswith('heading "There"')
 
 
+def test_ids_go_on_from_page_to_page_of_an_app(show):
+    env, seen = show(LINKED)
+    ways = (GoBack(), GoForward(), Reload(), GoBack(), GoForward(), GoBack(), Reload())
+    there = click(env, seen, "Next").observation
+    screens = [there, *(env.step(way).observation for way in ways)]
+    ids = [element.id for screen in screens for element in screen.elements]
+    assert ids == [*range(4, 4 + len(ids))]
+
+
 def test_the_texts_of_browsergym_lead_to_other_pages(show):
     env, _ = show(LINKED)
     player = Player(env, screenshot=False)

@@ -190,6 +190,8 @@ window.miniwobAgent = {
   },
   // End the trial with the reward of an app's judge.
   decide: (reward) => { trial.verdict = reward; },
+  // Hand the trial over to the page that the browser goes to: this one may not hear of that.
+  handOver: () => Main.handOver(),
   // Hand nothing over to the next page.
   forget: () => Main.forget(),
   // The visible page as HTML, and the ids in it.

@@ -37,6 +37,7 @@ const now = {
     leaving.now = true;
     handOver(); // and again on `pagehide`, which a rewritten document does not get
   },
+  handOver,
   forget: () => { leaving.forgotten = true; },
   time: () => clock.now,
   fired: () => clock.fired,
