@@ -1,9 +1,13 @@
-"""The forecast of a recording: a line below the number of items, before the first call."""
+"""The forecast of a recording: a line before the first call.
+
+That of items without a cassette is below the number of items. Whether recorded items drift shows
+only as they run: then the limit on their calls is said before the first of them is made.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +22,8 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, wrap
 from pytest_miniwob_agent.models.budget import money, total_cost
-from pytest_miniwob_agent.plugin.collection import problem_of
-from pytest_miniwob_agent.plugin.state import State
+from pytest_miniwob_agent.plugin.collection import Problem, problem_of
+from pytest_miniwob_agent.plugin.state import DRIFT_FORECAST, State
 
 SAMPLE = 40
 """Number of cassettes that a forecast reads at most, spread over the recorded items."""
@@ -50,14 +54,19 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
         for stem, problem in used.items()
         if settings.record == "all" or not (settings.cassettes / f"{stem}.yaml").exists()
     }
+    recorded = [problem for stem, problem in used.items() if stem not in lacking]
+    calls = counted(_most(recorded, settings.max_calls), "model call")
+    write_atomically(
+        _shared(state) / DRIFT_FORECAST,
+        f"recorded calls no longer fit: recording at most {calls} in "
+        f"{counted(len(recorded), 'recorded item')}",
+    )
     if not lacking:
         return ""
     line = f"recording {counted(len(lacking), 'item')}"
     if others := len(used) - len(lacking):
         line += f" ({others:,} more replay)"
-    most = sum(problem.limits.calls for problem in lacking.values())
-    most = most if settings.max_calls is None else min(most, settings.max_calls)
-    line += f": at most {counted(most, 'model call')}"
+    line += f": at most {counted(_most(lacking.values(), settings.max_calls), 'model call')}"
     models = {model_folder_of(stem): problem.setup.model for stem, problem in lacking.items()}
     counts = Counter(map(model_folder_of, lacking))
     expected = [_expect(settings.cassettes, folder, counts[folder]) for folder in models]
@@ -70,6 +79,17 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
         if cost is not None:
             line += f", {money(cost)}"
     return line
+
+
+def _most(problems: Iterable[Problem], limit: int | None) -> int:
+    """Return how many calls items can make, within the run's limit."""
+    most = sum(problem.limits.calls for problem in problems)
+    return most if limit is None else min(most, limit)
+
+
+def _shared(state: State) -> Path:
+    assert state.shared is not None
+    return state.shared
 
 
 def _expect(cassettes: Path, folder: str, items: int) -> tuple[Usage, str]:
@@ -98,8 +118,7 @@ class Forecaster:
 
     @property
     def _file(self) -> Path:
-        assert self._state.shared is not None
-        return self._state.shared / "forecast.txt"
+        return _shared(self._state) / "forecast.txt"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, None, None]:

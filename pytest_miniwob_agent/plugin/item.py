@@ -196,6 +196,8 @@ class ItemRun:
         def connect(on_unusable: OnUnusable) -> LiveModel:
             from pytest_miniwob_agent.models.client import LiveModel
 
+            if files.existed and (forecast := self._state.take_drift_forecast()):
+                self._say(forecast)
             return LiveModel(
                 model,
                 settings.llm_params,

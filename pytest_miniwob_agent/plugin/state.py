@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -31,6 +32,10 @@ _TOLD = "miniwob_told"
 _SETUPS = "miniwob_setups"
 """In the output of a worker of pytest-xdist, pickled: its selection with `State.untraced`, and its
 set-ups."""
+
+
+DRIFT_FORECAST = "drift.txt"
+"""The file in the run's shared folder with what is to be said once recorded items drift."""
 
 
 class Setup(NamedTuple):
@@ -189,6 +194,17 @@ class State:
             folder.partition("/")[0]: setup.make_agent(self.settings) if folder else self.agent
             for folder, setup in setups.items()
         }
+
+    def take_drift_forecast(self) -> str:
+        """Return what is to be said once recorded items drift; empty if it was said before."""
+        assert self.shared is not None
+        file = self.shared / DRIFT_FORECAST
+        taken = file.with_suffix(f".{os.getpid()}")
+        try:
+            file.rename(taken)  # only one of several workers can
+        except FileNotFoundError:
+            return ""
+        return taken.read_text("utf-8")
 
     def send(self, config: pytest.Config) -> None:
         """Send the traces; on a worker of pytest-xdist, put what is to be told into its output."""

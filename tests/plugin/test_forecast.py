@@ -1,6 +1,9 @@
 """The forecast of a recording."""
 
-from support.projects import solve_menu
+import shutil
+
+import pytest
+from support.projects import REFLECTIVE_PROMPTS, solve_menu
 
 
 def test_a_recording_begins_with_what_it_will_take(record):
@@ -16,6 +19,18 @@ def test_a_recording_begins_with_what_it_will_take(record):
     assert " ".join(result.outlines).count(line) == 1
     result = record.record()
     result.stdout.no_fnmatch_line("recording *")
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_where_drift_causes_the_recording_its_limit_is_said_once(record, capfd, workers):
+    prompts = record.path / "prompts"
+    shutil.copytree(REFLECTIVE_PROMPTS, prompts)
+    plan = prompts / "plan.txt"
+    plan.write_text(plan.read_text() + "Now.")
+    line = "recorded calls no longer fit: recording at most 6,000 model calls in 12 recorded items"
+    for times in (1, 0):
+        record.record(f"--miniwob-prompts={prompts}", workers).assert_outcomes(passed=12)
+        assert capfd.readouterr().err.count(line) == times
 
 
 def test_a_first_recording_is_measured_by_our_own(project):
