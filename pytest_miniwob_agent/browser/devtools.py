@@ -36,6 +36,10 @@ CLOSE_TIMEOUT = 5.0
 PATIENCE = 2.0
 """Real seconds after which a browser that is silent may be gone."""
 
+LAST_LIMIT = 3600.0
+"""Real seconds after which nothing is waited for any more, whatever the reason: a program that has
+the page may ask a model before it answers what the page waits for."""
+
 NO_SESSION = -32001  # the code of the browser's error where a window is closed
 
 REPLACED = "Cannot find context"
@@ -97,11 +101,13 @@ class Client:
     Attributes:
         changed: guards what that thread changes, and is notified of it.
         lost: the reason why nothing more will come; empty while something may.
+        failure: the error of ours that is the reason; None for others.
     """
 
     def __init__(self, socket: ClientConnection) -> None:
         self.changed = threading.Condition()
         self.lost = ""
+        self.failure: Exception | None = None
         self._own: dict[str, Callable[[Message], object]] = {}
         self._handlers: dict[str, Callable[[Message], object]] = {}
         """What is called with events by the client itself, and for others (`on`)."""
@@ -142,6 +148,13 @@ class Client:
                 self._take(str(self._socket.recv()))
         except (ConnectionClosed, OSError) as error:
             self._lose(f"the connection to the browser is lost: {error}")
+        except Exception as error:  # noqa: BLE001 - whoever waits would wait for ever
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        """End what waits for a thread that has ended with an error of ours."""
+        self.failure = self.failure or error
+        self._lose(f"what the browser sent could not be handled: {type(error).__name__}: {error}")
 
     def _lose(self, why: str) -> None:
         """Tell whoever waits that nothing more will come."""
@@ -304,9 +317,10 @@ class DevTools(Client):
 
     def _wait(self, done: Callable[[], bool]) -> None:
         """Wait for what the thread that reads brings about."""
-        end = time.monotonic() + self.timeout
+        began = time.monotonic()
+        end = began + self.timeout
         while not self._wait_for(done, end - time.monotonic()):
-            if self.excused():
+            if self.excused() and time.monotonic() < began + LAST_LIMIT:
                 end = time.monotonic() + self.timeout
             elif self.dialog and self.handed:
                 self._dismiss()  # the program is gone
@@ -324,7 +338,7 @@ class DevTools(Client):
             if done():
                 return True
             if self.lost:
-                raise WebDriverException(self.lost)
+                raise WebDriverException(self.lost) from self.failure
             if self._stopped:
                 raise DialogOpened
             return False

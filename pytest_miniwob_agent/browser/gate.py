@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -19,7 +20,7 @@ from urllib.parse import quote
 
 from selenium.common.exceptions import WebDriverException
 
-from pytest_miniwob_agent.browser.devtools import Command, DevTools, Message
+from pytest_miniwob_agent.browser.devtools import LAST_LIMIT, Command, DevTools, Message
 from pytest_miniwob_agent.browser.gate_commands import (
     COUNTED,
     EMPTY,
@@ -148,11 +149,12 @@ class Gate:
         """Send a command by a session, or to the browser itself, whatever the page does then."""
         devtools = self._devtools
         sent = devtools.begin(method, params, session)
+        end = time.monotonic() + LAST_LIMIT
         with devtools.changed:
             while not devtools.changed.wait_for(
                 lambda: sent.answer or devtools.lost or self._closed, devtools.timeout
             ):
-                if not devtools.dialog:  # which may stay open for any time
+                if not devtools.dialog or time.monotonic() >= end:  # it may stay open for long
                     break
         if "result" not in sent.answer:
             raise WebDriverException(f"{method}: {sent.answer.get('error', devtools.lost)}")
@@ -267,7 +269,7 @@ class Gate:
             question, context, session, now = self._questions[0]
             try:
                 came = self._deliveries.take(now, session)
-            except MiniwobError as error:
+            except Exception as error:  # noqa: BLE001 - the page waits for what this thread does
                 self.error, came = self.error or error, []
             if came is None:
                 return  # it is asked again
@@ -283,6 +285,12 @@ class Gate:
     # Answers, in a thread of their own.
 
     def _work(self) -> None:
+        try:
+            self._work_on()
+        except Exception as error:  # noqa: BLE001 - nobody would answer the page's requests
+            self._devtools.fail(error)
+
+    def _work_on(self) -> None:
         while True:
             with self._changed:
                 while (job := self._job()) is None and not self._closed:

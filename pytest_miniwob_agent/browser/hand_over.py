@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -191,6 +191,8 @@ class HandedPage:
         for worker in self._workers:
             worker.join()  # it would let time pass on the next page
         self._clock.shutdown()  # after what is under way
+        failures = [one.failure for one in self._connections if one.failure]
+        self._error = self._error or next(iter(failures), None)
         if scripts := sum(connection.scripts for connection in self._connections):
             self._tell(Driven(remark=f"{SCRIPTS_RUN}: {scripts}"))
         if self._error is not None:
@@ -219,10 +221,15 @@ class HandedPage:
             held = self.held
             if before & held:
                 self._stopping = held
+                running.add_done_callback(self._take_error)
                 return
             before = held
         self._stopping = set()
         running.result()
+
+    def _take_error(self, running: Future[None]) -> None:
+        """Keep the error of what was not waited for."""
+        self._error = self._error or running.exception()
 
     @property
     def held(self) -> set[str]:
@@ -296,8 +303,8 @@ class HandedPage:
             connection = Connection(
                 client, self._page.connect(), self._names, self._timeout, self._answered
             )
-        except MiniwobError as error:
-            self._error = error
+        except Exception as error:  # noqa: BLE001 - nobody else would hear of it
+            self._error = self._error or error
             return
         inbox: SimpleQueue[Message | None] = SimpleQueue()
         self._connections.append(connection)
@@ -305,15 +312,19 @@ class HandedPage:
         worker = threading.Thread(target=self._work, args=(connection, inbox), daemon=True)
         self._workers.append(worker)
         worker.start()
-        with suppress(ConnectionClosed, OSError):
-            for text in client:
-                if command := self._parsed(connection, text):
-                    if connection.is_urgent(command) and not self._refused(command):
-                        connection.send(command)
-                    else:
-                        inbox.put(command)
-        connection.close()
-        inbox.put(None)
+        try:
+            with suppress(ConnectionClosed, OSError):
+                for text in client:
+                    if command := self._parsed(connection, text):
+                        if connection.is_urgent(command) and not self._refused(command):
+                            connection.send(command)
+                        else:
+                            inbox.put(command)
+        except Exception as error:  # noqa: BLE001 - nobody else would hear of it
+            self._error = self._error or error
+        finally:
+            connection.close()
+            inbox.put(None)
 
     def _work(self, connection: Connection, inbox: SimpleQueue[Message | None]) -> None:
         """Carry out the commands of a connection one after the other, and let time pass."""
@@ -346,7 +357,8 @@ class HandedPage:
             json.dumps(command, allow_nan=False)
             known = command if isinstance(command, dict) else {}
             method, params = known["method"], known.setdefault("params", {})
-            if type(known["id"]) is int and isinstance(method, str) and isinstance(params, dict):
+            texts = isinstance(method, str) and isinstance(known.get("sessionId", ""), str)
+            if type(known["id"]) is int and texts and isinstance(params, dict):
                 return known
         except (ValueError, LookupError, TypeError, RecursionError):
             pass

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from selenium.common.exceptions import JavascriptException, WebDriverException
 
+from pytest_miniwob_agent.browser.devtools import LAST_LIMIT
 from pytest_miniwob_agent.browser.gate import Gate
 from pytest_miniwob_agent.browser.gate_commands import SCRIPTED, for_any_origin
 from pytest_miniwob_agent.browser.miniwob_page import LEFT, MiniwobPage
@@ -289,12 +290,13 @@ class OwnPage(MiniwobPage):
 
     def _await(self, ask: Callable[[], Any]) -> Any:
         """Wait for an answer that is not None."""
-        end = time.monotonic() + self._browser.timeout
+        began = time.monotonic()
+        end = began + self._browser.timeout
         while time.monotonic() < end:
             with contextlib.suppress(JavascriptException):  # between two pages there is none
                 if (answer := ask()) is not None:
                     return answer
-            if self._browser.devtools.excused():
+            if self._browser.devtools.excused() and time.monotonic() < began + LAST_LIMIT:
                 end = time.monotonic() + self._browser.timeout
             time.sleep(POLL)
         raise BrowserLost(f"the page after {self._name} did not come")

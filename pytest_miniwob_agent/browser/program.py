@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
-from pytest_miniwob_agent.browser.devtools import Client, Message, Sent
+from pytest_miniwob_agent.browser.devtools import LAST_LIMIT, Client, Message, Sent
 from pytest_miniwob_agent.browser.page import WORLD
 
 PAGE_ID = f"{1:032X}"
@@ -173,9 +174,12 @@ class Connection(Client):
 
     def _deliver(self) -> None:
         """Send messages to the program, which may be slow to read, or gone."""
-        with suppress(ConnectionClosed, OSError):
-            while (text := self._outbox.get()) is not None:
-                self._client.send(text)
+        try:
+            with suppress(ConnectionClosed, OSError):
+                while (text := self._outbox.get()) is not None:
+                    self._client.send(text)
+        except Exception as error:  # noqa: BLE001 - the program would wait for ever
+            self.fail(error)
         self._client.close()
 
     def evaluate(self, promise: Promise, expression: str) -> Message:
@@ -211,11 +215,11 @@ class Connection(Client):
         self._wait(lambda: all(one.promise for one in self._passed))
 
     def _wait(self, over: Callable[[], Any]) -> None:
+        end = time.monotonic() + LAST_LIMIT
         with self.changed:
-            while (
-                not self.changed.wait_for(lambda: over() or self.lost, self._timeout) and self.held
-            ):
-                pass  # the browser waits for the program
+            while not self.changed.wait_for(lambda: over() or self.lost, self._timeout):
+                if not self.held or time.monotonic() >= end:  # or the browser waits for the program
+                    break
 
     @property
     def promise(self) -> Promise | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -243,12 +244,21 @@ class RecordedApp:
     def _read(self, line: dict[str, Any]) -> PageMessage:
         message = dict(line)
         if "body" in line:
-            body = self._bodies.read(message.pop("body"))
+            digest = message.pop("body")
+            body = self._bodies.read(digest)
             if "status" in line:
                 headers = [(name, value) for name, value in line["headers"]]
                 answer = PageResponse(line["status"], headers, body, line["stream"])
                 return {"socket": line["socket"], "type": line["type"], "response": answer}
-            message["data"] = body.decode()
+            try:
+                message["data"] = body.decode()
+                if line.get("binary"):
+                    base64.b64decode(body, validate=True)
+            except ValueError as error:
+                file = display_path(self._bodies.file_of(digest))
+                raise CassetteError(
+                    f"the message {file} of {display_path(self.path)} can't be read: {error}"
+                ) from None
         return message
 
     def _replay(self, request: PageRequest, step: int) -> PageResponse | None:

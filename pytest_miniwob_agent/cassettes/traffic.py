@@ -9,9 +9,12 @@ come again are numbers of the exchange that had them first.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
+import math
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -182,33 +185,98 @@ class Traffic:
         """Read the traffic of an item.
 
         Raises:
-            CassetteError: the file can't be read.
+            CassetteError: the file can't be read; the message names the line.
         """
-        known: list[Sequence[tuple[str, str]]] = []
+        place, known = str(display_path(path)), list[Sequence[tuple[str, str]]]()
         try:
             # Not `splitlines`: texts in JSON may have other ends of lines, such as U+2028.
-            head, *lines = map(json.loads, path.read_text("utf-8").rstrip("\n").split("\n"))
+            first, *others = path.read_text("utf-8").rstrip("\n").split("\n")
+            place += ":1"
+            head = json.loads(first)
             if head["schema"] != SCHEMA:
                 raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
-            traffic = cls(head["origins"], screens=checked_screens(head.get("screens", 1)))
-            for line in lines:
-                if "goal" in line:
-                    traffic.trials.append(Trial(**line))
-                elif "reward" in line:
-                    vars(traffic.trials[-1]).update(line)
-                elif "after" in line:
-                    traffic.trials[-1].messages.append(line)
-                else:
-                    given = line.pop("headers", [])
-                    if isinstance(given, int):
-                        headers = known[given]
-                    else:
-                        headers = [tuple(one.split(": ", 1)) for one in given]
-                    known.append(headers)
-                    traffic.trials[-1].exchanges.append(Exchange(headers=headers, **line))
-        except (OSError, ValueError, LookupError, TypeError) as error:
+            traffic = cls(_origins(head), screens=checked_screens(head.get("screens", 1)))
+            for number, text in enumerate(others, start=2):
+                place = f"{display_path(path)}:{number}"
+                traffic._add(_checked(json.loads(text)), known)
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             raise CassetteError(
-                f"the traffic {display_path(path)} can't be read: {error}. Restore it (git "
+                f"the traffic {place} can't be read: {error}. Restore it (git "
                 f"checkout -- {display_path(path)}), or record the item again"
             ) from None
         return traffic
+
+    def _add(self, line: dict[str, Any], known: list[Sequence[tuple[str, str]]]) -> None:
+        """Add a line of the file; `known` are the headers of the exchanges so far."""
+        if "goal" in line:
+            self.trials.append(Trial(**line))
+        elif not self.trials:
+            raise ValueError("no trial has begun")
+        elif "reward" in line:
+            vars(self.trials[-1]).update(line)
+        elif "after" in line:
+            self.trials[-1].messages.append(line)
+        else:
+            given = line.pop("headers", [])
+            if isinstance(given, int):
+                headers = known[given]
+            else:
+                headers = [tuple(one.split(": ", 1)) for one in given]
+            known.append(headers)
+            self.trials[-1].exchanges.append(Exchange(headers=headers, **line))
+
+
+def _origins(head: dict[str, Any]) -> list[str]:
+    origins = head["origins"]
+    texts = isinstance(origins, list) and all(isinstance(one, str) for one in origins)
+    if not (texts and origins and all(re.fullmatch("https?://[^/]+", one) for one in origins)):
+        raise ValueError(f"`origins` can't be {json.dumps(origins)}")
+    return list(origins)
+
+
+def _checked(line: Any) -> dict[str, Any]:
+    """Return a line whose fields have values as they are written; raises a `ValueError`."""
+    if not isinstance(line, dict):
+        raise ValueError("it is no JSON object")
+    is_message = "after" in line
+    for name, value in line.items():
+        if not _fits(name, value, is_message=is_message):
+            raise ValueError(f"`{name}` can't be {json.dumps(value)[:80]}")
+    needed = {"socket", "type", "at"} if is_message else set()
+    needed |= {"headers", "stream", "body"} if is_message and "status" in line else set()
+    if missing := sorted(needed - line.keys()):
+        raise ValueError(f"`{missing[0]}` is missing")
+    if line.get("binary"):
+        base64.b64decode(line.get("data", ""), validate=True)
+    return line
+
+
+def _fits(name: str, value: Any, *, is_message: bool) -> bool:
+    whole, text = type(value) is int, isinstance(value, str)
+    match name:
+        case "after" | "made" | "questions" | "retry" | "step":
+            return whole and value >= 0
+        case "code" | "socket" | "stream":
+            return whole
+        case "status":
+            return whole and 0 <= value <= 999
+        case "at":
+            return (whole or isinstance(value, float)) and abs(value) < math.inf
+        case "reward":
+            return (whole or isinstance(value, float)) and -1 <= value <= 1
+        case "binary" | "fatal":
+            return isinstance(value, bool)
+        case "body" | "sent":
+            return text and bool(re.fullmatch("([0-9a-f]{32})?", value))
+        case "headers" if is_message:
+            pairs = isinstance(value, list) and all(isinstance(one, list) for one in value)
+            return pairs and all([type(part) for part in one] == [str, str] for one in value)
+        case "headers" if isinstance(value, list):
+            return all(isinstance(one, str) and ": " in one for one in value)
+        case "headers":
+            return whole and value >= 0
+        case "data" | "goal" | "kind" | "last" | "method" | "name" | "protocol" | "reason":
+            return text
+        case "shown" | "start" | "type" | "url":
+            return text
+    return False

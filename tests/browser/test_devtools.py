@@ -1,8 +1,16 @@
 """The client of the Chrome DevTools Protocol."""
 
 import base64
+import json
+import threading
 
+import pytest
+from selenium.common.exceptions import WebDriverException
 from support.servers import wait_until
+from websockets.sync.server import serve
+
+from pytest_miniwob_agent.browser import devtools as module
+from pytest_miniwob_agent.browser.devtools import DevTools, open_socket
 
 FETCH = "((path) => fetch(path).then((answer) => answer.text()))"
 
@@ -36,3 +44,35 @@ def test_a_command_that_comes_too_late_for_a_closed_window_is_no_error(browser, 
     devtools.call("Browser.getVersion")
     assert move.answer == {"result": {}}
     assert "detached" in value.answer["error"]["message"]
+
+
+@pytest.fixture
+def silent():
+    """What reads a browser that answers commands with an event alone."""
+
+    def answer(socket):
+        for _ in socket:
+            socket.send(json.dumps({"method": "Test.event", "params": {}}))
+
+    with serve(answer, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+        client = DevTools(open_socket(url, timeout=10, direct=True), 60, lambda: False)
+        yield client
+        client.close()
+        server.shutdown()
+
+
+def test_an_error_where_an_event_is_handled_ends_what_is_waited_for(silent):
+    silent.excused = lambda: True
+    silent.on("Test.event", lambda event: event["missing"])
+    with pytest.raises(WebDriverException, match="not be handled: KeyError: 'missing'") as error:
+        silent.call("Test.ask")
+    assert isinstance(error.value.__cause__, KeyError)
+
+
+def test_a_wait_has_a_last_limit_that_nothing_excuses(silent, monkeypatch):
+    monkeypatch.setattr(module, "LAST_LIMIT", 0.2)
+    silent.timeout, silent.excused = 0.1, lambda: True
+    with pytest.raises(WebDriverException, match="timed out"):
+        silent.call("Test.ask")

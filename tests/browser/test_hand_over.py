@@ -755,7 +755,8 @@ NO_COMMANDS = ["", "{", "[]", "1", '{"id": 1}', '{"method": "Page.enable"}', "["
                '{"id": "1", "method": 5}', '{"id": 1, "method": 5}', '{"id": NaN, "method": "A.b"}',
                f'{{"id": {"9" * 5000}, "method": "A.b"}}',
                '{"id": 1, "method": "Page.enable", "params": {"x": 1e999}}',
-               '{"id": 1, "method": "A.b", "params": []}']  # fmt: skip
+               '{"id": 1, "method": "A.b", "params": []}',
+               '{"id": 1, "method": "Page.enable", "sessionId": []}']  # fmt: skip
 
 
 def test_messages_that_are_no_commands_are_refused_and_the_page_goes_on(drive):

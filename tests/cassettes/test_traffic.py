@@ -83,6 +83,70 @@ def test_traffic_that_can_not_be_read_is_found_and_its_bodies_stay(folder):
     assert "record the item again" in what
 
 
+MESSAGE = '{"socket": 1, "type": "message", "after": 3, "at": 0}'
+ANSWER = '{"socket": 1, "type": "answer", "after": 3, "at": 0, "status": 200, "stream": 0'
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "problem"),
+    [
+        (1, '{"schema": 1, "origins": []}', "`origins`"),
+        (1, '{"schema": 1, "origins": ["file:///etc"]}', "`origins`"),
+        (1, '{"schema": 1, "origins": [1]}', "`origins`"),
+        (1, "[]", "list indices"),
+        (2, MESSAGE, "no trial has begun"),
+        (2, '{"goal": "Add milk."}', "start"),
+        (2, '{"goal": 1, "start": "/"}', "`goal` can't be 1"),
+        (3, "[" * 100_000, "recursion"),
+        (3, "7", "no JSON object"),
+        (3, '{"kind": "Fetch"}', "missing"),
+        (
+            4,
+            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "headers": -1}',
+            "`headers`",
+        ),
+        (4, '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "headers": 7}', "range"),
+        (
+            4,
+            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "headers": [1]}',
+            "`headers`",
+        ),
+        (
+            4,
+            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "status": true}',
+            "`status`",
+        ),
+        (
+            4,
+            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "body": "../../x"}',
+            "`body`",
+        ),
+        (6, MESSAGE.replace("3", '"x"'), '`after` can\'t be "x"'),
+        (6, MESSAGE.replace("0", "null"), "`at` can't be null"),
+        (6, MESSAGE.replace("0", "1e999"), "`at`"),
+        (6, MESSAGE.replace("0", "NaN"), "`at`"),
+        (6, MESSAGE.replace("1", "[1]"), "`socket`"),
+        (6, MESSAGE.replace('"socket": 1, ', ""), "`socket` is missing"),
+        (6, MESSAGE.replace("}", ', "binary": true, "data": "?"}'), "base64"),
+        (6, f"{ANSWER}}}", "`body` is missing"),
+        (6, f'{ANSWER}, "body": "", "headers": ["a: b"]}}', "`headers`"),
+        (6, MESSAGE.replace("}", ', "other": 1}'), "`other`"),
+        (7, '{"reward": 1e9, "questions": 1}', "`reward`"),
+        (7, '{"reward": NaN}', "`reward`"),
+        (7, '{"reward": 1, "exchanges": []}', "`exchanges`"),
+    ],
+)
+def test_a_wrong_value_is_found_with_its_line(folder, number, text, problem):
+    traffic, _ = record(folder)
+    lines = traffic.read_text().splitlines()
+    lines[number - 1] = text
+    traffic.write_text("\n".join(lines) + "\n")
+    [(kind, name, what), *_] = found_in(folder)
+    assert (kind, name) == ("damaged", traffic.name)
+    assert f"cassettes/{STEM}.traffic.jsonl:{number} can't be read: " in what
+    assert problem in what
+
+
 def test_keys_are_found_in_requests_and_in_bodies(folder):
     record(folder, f"<p>{KEY}</p>".encode(), f"key={KEY}", KEY.encode())
     said = [what for kind, _, what in found_in(folder) if kind == "leak"]

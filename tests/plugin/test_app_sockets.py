@@ -1,11 +1,13 @@
 """Apps that send more than answers: by WebSockets, event sources, streams and long polls."""
 
 import hashlib
+import json
 import re
 
 import pytest
 
 from pytest_miniwob_agent.browser import live_sockets
+from pytest_miniwob_agent.cassettes.traffic import Bodies
 
 TALKING = """
     import time
@@ -209,6 +211,32 @@ def test_streamed_answers(talk):
     said = f"data: one {app} data: two {app} data: three {app}"
     assert screen == [f'text "{app}/chat null: {said} and 98 letters, data: one {app} AbortError"']
     assert tape.read_text().count('"type": "message"') >= 3
+
+
+@pytest.mark.parametrize(
+    ("after", "problem"),
+    [
+        (b"\xff" * 2_001, "can't be read"),
+        (None, "traffic.jsonl:* can't be read: `after` can't be"),
+    ],
+)
+def test_a_message_that_was_changed_is_an_error_of_the_item(talk, app_pages, after, problem):
+    """And no wait for what the browser's thread was to deliver."""
+    script = """
+        const ws = new WebSocket(`ws://${location.host}/ws`);
+        ws.onopen = () => ws.send("x".repeat(2_001));
+        ws.onmessage = ({ data }) => { document.querySelector("p").textContent = data.length; };
+    """
+    tape, _ = talk(script)
+    text = tape.read_text()
+    message = json.loads(next(line for line in text.splitlines() if '"message"' in line))
+    if after is None:
+        tape.write_text(text.replace('"after": ', '"after": -'))
+    else:
+        digest = Bodies(app_pages.path / "cassettes").write(after)
+        tape.write_text(text.replace(message["body"], digest))
+    result = app_pages.replay(errors=1)
+    result.stdout.fnmatch_lines([f"the *{problem}*"])
 
 
 def test_a_socket_that_is_never_silent(talk, monkeypatch):
