@@ -205,6 +205,8 @@ class ScriptWriter(Observer):
             self._answer = action.text
         elif isinstance(action, actions.Click) and looked["type"] in ("checkbox", "radio"):
             code = "{found}.uncheck()" if looked["checked"] else "{found}.check()"
+        elif isinstance(action, actions.Choose) and action.option in looked["numbers"]:
+            code = f"{{found}}.select_option(index={looked['numbers'][action.option]})"
         elif isinstance(action, actions.Upload):
             folder = display_path(self._task.root or self._task.file.parent)
             fields["path"] = (folder / action.path).as_posix()

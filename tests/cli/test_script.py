@@ -12,6 +12,7 @@ PAGE = """<!DOCTYPE html>
 <label>Name <input id="name"></label>
 <label><input type="checkbox" id="child"> Child</label>
 <label>Meal <select id="meal"><option>Fish</option><option>Soup</option></select></label>
+<label>Row <select><option>1<optgroup label="Back"><option>1</optgroup></select></label>
 <label>Card <input type="file" id="card"></label>
 <label>Note <textarea></textarea></label>
 <button onclick="add()">Add</button> <button>Add a card</button>
@@ -157,7 +158,7 @@ FURTHER = """
     ClickWith(of("button", "Add"), "right"), PressKeys("ctrl+F2"), PressKeys("a", 2),
     ClickWith(of("heading", "Guests"), times=3, keys=("CTRL", "META")),
     ClickWith(of("heading", "Guests"), seconds=0.5),
-    ScrollWith(of("heading", "Guests"), -10, ("CTRL",)),
+    ScrollWith(of("heading", "Guests"), -10, ("CTRL",)), Choose("Back: 1", of("combobox", "Row")),
 """
 
 WRITTEN = """\
@@ -171,6 +172,7 @@ WRITTEN = """\
     page.keyboard.down("Control")
     page.mouse.wheel(0, -10)
     page.keyboard.up("Control")
+    page.get_by_role("combobox", name="Row").select_option(index=1)
 """
 
 

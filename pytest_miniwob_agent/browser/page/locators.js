@@ -6,6 +6,7 @@
 import { outer, plain } from "./world.js";
 import { childrenOf, owner, parentOf, visible, within } from "./sight.js";
 import { IGNORED_TAGS, byId, squeeze } from "./leaves.js";
+import { optionsOf, usable } from "./aim.js";
 import { labels, nameOf, roleOf, said } from "./tree.js";
 
 const NO_ROLE = /^(canvas|iframe|video|)$/; // which others know no role by
@@ -153,7 +154,10 @@ export const located = (id) => {
   const { type = "", checked = null, value = "" } = plain(element);
   const field = plain(element).matches("input, textarea") && !plain(element).list
     && !plain(element).matches("[role=combobox], [aria-autocomplete]");
-  return { id, text: worded(element), type, checked, value, plain: field,
+  const options = element instanceof HTMLSelectElement ? usable(element) : [];
+  const numbers = options.map((option, at) => [optionsOf(element)[at], option.index])
+    .filter(([name], at) => name !== squeeze(options[at].text));
+  return { id, text: worded(element), type, checked, value, plain: field, numbers: Object.fromEntries(numbers),
     code: calls ? written(calls) : "" };
 };
 
