@@ -86,14 +86,16 @@ def update_pending(
     ran: Collection[str],
     requests: Iterable[Mapping[str, Any]],
     used: Collection[str] | None = None,
+    groups: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Replace the requests of the items of a run; return the ids that the file holds now.
 
     `ran` are the stems of the items that ran, and `requests` what they wait for. Requests of stems
     that are not `used` by what the run collected are removed; None keeps them, for a run of a few
-    items. An equal request of several items that share answers (`folder.group_of`) waits once, if
-    possible by the id that it had before.
+    items. An equal request of several items that share answers waits once, if possible by the id
+    that it had before: `groups` are those of the requests (`folder.group_of`), by id.
     """
+    groups = groups or {}
     before = read_pending(path)
     waiting = {
         id_: request
@@ -104,7 +106,7 @@ def update_pending(
     once: dict[str, str] = {}
     for id_ in sorted(waiting, key=lambda id_: (id_ not in before, id_.split("/"))):
         stem, _, request_id = id_.partition("#")
-        once.setdefault(f"{group_of(stem)}#{request_id}", id_)
+        once.setdefault(f"{groups.get(id_) or group_of(stem)}#{request_id}", id_)
     kept = set(once.values())
     waiting = {id_: request for id_, request in waiting.items() if id_ in kept}
     keep_out_of_commits(path.parent)

@@ -83,6 +83,7 @@ class ItemFiles:
         folder: the cassette folder.
         stem: the item's cassette in it.
         mode: the mode of recording.
+        family: what the agent is a variant of (`folder.family_of`).
         state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
             cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
         run: a folder that the processes of this run share; None if no other test has the item.
@@ -105,12 +106,13 @@ class ItemFiles:
         stem: str,
         mode: Record,
         *,
+        family: str = "",
         state: Path | None = None,
         run: Path | None = None,
         on_wait: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._folder, self._state = folder, state or folder / ".miniwob"
-        self.stem = stem
+        self.stem, self._family = stem, family
         self.cassette = folder / f"{stem}.yaml"
         self.partial = folder / f"{stem}{PARTIAL}"
         self._unused = self._state / ASIDE / f"{stem}{UNUSED}"
@@ -158,13 +160,18 @@ class ItemFiles:
         file.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(file, thread_local=False, is_singleton=True)
 
+    @property
+    def group(self) -> str:
+        """What the stems of the items that share answers with this one have in common."""
+        return group_of(self.stem, self._family)
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Let no other process ask for an answer that the item shares, in a block."""
         if self._lock is None or not self._shares:
             yield
         else:
-            with self._lock_of(f"shared/{_id_of(self._folder / group_of(self.stem))}"):
+            with self._lock_of(f"shared/{_id_of(self._folder / self.group)}"):
                 yield
 
     def shared(self, request: Request, earlier: int) -> Call | None:
@@ -173,7 +180,7 @@ class ItemFiles:
         `earlier` is the number of equal requests of this item before it; the other item needs a
         call for each of them too. A recording with `all` sends every request itself.
         """
-        for stem in siblings(self._folder, self.stem) if self._shares else ():
+        for stem in siblings(self._folder, self.stem, self._family) if self._shares else ():
             # In this order, as the cassette is written before the other file is removed.
             partial = _read(self._folder / f"{stem}{PARTIAL}")
             calls = [*partial, *without(_read(self._folder / f"{stem}.yaml"), partial)]

@@ -78,31 +78,39 @@ def model_folder_of(stem: str) -> str:
     return "/".join(stem.split("/")[:-2])
 
 
-def group_of(stem: str) -> str:
+def family_of(agent: object) -> str:
+    """Return the folder of the agent that an agent says it is a variant of; empty if of none."""
+    return _safe_name(name) if (name := getattr(agent, "variant_of", "")) else ""
+
+
+def group_of(stem: str, family: str = "") -> str:
     """Return what the stems of items that share answers have in common.
 
-    These are the variants of an agent, such as `reflective` and `reflective-plain-memory`, and a
-    perturbed task (`shop~overlay`) and its clean twin. A second sample shares with none.
+    These are the variants of an agent, whose `family` is the folder of the agent that they name in
+    `variant_of`, and a perturbed task (`shop~overlay`) and its clean twin. A second sample shares
+    with none.
     """
     agent, _, rest = stem.partition("/")
     model, _, case = rest.partition("/")
     task, _, sample = case.partition("/")
     if "-" in sample:
         return stem
-    return f"{agent.partition('-')[0]}/{model}/{task.partition('~')[0]}/{sample}"
+    return f"{family or agent}/{model}/{task.partition('~')[0]}/{sample}"
 
 
-def siblings(folder: Path, stem: str) -> list[str]:
+def siblings(folder: Path, stem: str, family: str = "") -> list[str]:
     """Return the other recorded stems of a stem's group, those of its own agent first.
 
-    A recording that is under way counts.
+    Of a family are its agent (`reflective`) and those whose names go on behind it with a `-`
+    (`reflective-plain-memory`). A recording that is under way counts.
     """
-    group, own = group_of(stem), stem.partition("/")[0]
+    group, own = group_of(stem, family), stem.partition("/")[0]
     agent, model, task, sample = group.split("/")
-    files = folder.glob(f"{agent}*/{model}/{task}*/{sample}*.yaml")
+    patterns = [own, agent, f"{agent}-*"] if family else [own]
+    files = chain(*(folder.glob(f"{of}/{model}/{task}*/{sample}*.yaml") for of in patterns))
     names = (file.relative_to(folder).as_posix() for file in files)
     stems = {name.removesuffix(PARTIAL).removesuffix(".yaml") for name in names} - {stem}
-    found = (parts for other in stems if group_of(other) == group and (parts := other.split("/")))
+    found = (other.split("/") for other in stems if group_of(other, agent) == group)
     return ["/".join(parts) for parts in sorted(found, key=lambda each: (each[0] != own, each))]
 
 

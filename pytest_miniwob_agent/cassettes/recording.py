@@ -244,6 +244,7 @@ class RecordedModel(ChatCalls):
                 return None
             self.tape.spare.append(call)
             played = self._play(request, origin, number)
+            self.tape.shared.append(call)
             self.files.save(
                 self.tape.calls
             )  # an answer to an equal request may come before the end
@@ -353,7 +354,8 @@ class RecordedModel(ChatCalls):
         if self.mode is Record.DEFER:
             id_ = batch_id(files.stem, request.key, self._number_of(request))
             line = {"custom_id": id_, "method": "POST", "url": request.path}
-            return Pending({**line, "body": files.pictures.put_in(request.body)})
+            line |= {"body": files.pictures.put_in(request.body)}
+            return Pending(line, files.group)
         path, partial = display_path(files.cassette), ""
         if not files.existed:
             if files.partial.exists():

@@ -225,7 +225,8 @@ class Tape:
 
     It knows of no files and no locks. `left` are the recorded calls that were not played, and
     `spare` further ones, which are played where no recorded one fits; `added` are those that a
-    server answered. `alike` says of a recorded request and another one that they count as equal.
+    server answered, and `shared` those that another item has answered. `alike` says of a recorded
+    request and another one that they count as equal.
     """
 
     def __init__(
@@ -237,6 +238,7 @@ class Tape:
         self.left = list(calls)
         self.spare = list(spare)
         self.added: list[Call] = []
+        self.shared: list[Call] = []
         self._alike = alike
         self._made: dict[Call, int] = {}
         self._begun = 0
@@ -255,12 +257,13 @@ class Tape:
 
     @property
     def usage(self) -> dict[str, Usage]:
-        """The usage of calls that were `replayed`, `recorded`, and `left` of the episode.
+        """The usage of calls that were `replayed`, of these `shared`, `recorded`, and `left`.
 
         Of those that are left, missing counts are estimated.
         """
         return {
             "replayed": usage_of(call for call in self.made if call not in self.added),
+            "shared": usage_of(self.shared),
             "recorded": usage_of(self.added),
             "left": usage_of((call for call in self.left if not call.of_test), estimate=True),
         }

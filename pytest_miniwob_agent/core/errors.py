@@ -123,12 +123,14 @@ class Drift(NotRecorded):
 class Pending(CassetteError):
     """Deferred recording: this call has no completion yet.
 
-    `request` is the call as one line of a Batch API input file.
+    `request` is the call as one line of a Batch API input file, and beside it the `group` of items
+    that share its answer.
     """
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
+    def __init__(self, request: Mapping[str, Any], group: str = "") -> None:
         super().__init__("waiting for a completion")
         self.request = dict(request)
+        self.group = group
 
 
 class ModelError(MiniwobError):

@@ -245,7 +245,9 @@ class Outcome:
         message: the reason for which the item is inconclusive.
         request: the model call that waits for a completion, as a line of a batch file.
         cassette: the item's cassette below the cassette folder, without its ending.
+        group: of that call, what the items that share its answer have in common.
         replayed, recorded: the calls that were answered from the cassette, and by a server.
+        shared: those of the replayed calls whose answer was taken from another item in this run.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
         left: the recorded calls that were not made.
         earlier: the item in the baseline; None if it is not there.
@@ -259,8 +261,10 @@ class Outcome:
     message: str = ""
     drift: DriftDetails | None = None
     request: Mapping[str, Any] | None = None
+    group: str = ""
     cassette: str = ""
     replayed: Usage = field(default_factory=Usage)
+    shared: Usage = field(default_factory=Usage)
     recorded: Usage = field(default_factory=Usage)
     unusable: Mapping[str, Usage] = field(default_factory=dict)
     left: Usage = field(default_factory=Usage)

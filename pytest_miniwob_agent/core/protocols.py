@@ -253,7 +253,8 @@ class Agent(Protocol):
     """Something that works on a page through a model. `name` is the folder of its cassettes.
 
     An agent may also be a `RunObserver`, an `ActionCounter` or a `Normalizer`. With
-    `answers_dialogs = False` every dialog of the page is dismissed.
+    `answers_dialogs = False` every dialog of the page is dismissed. With `variant_of = "acme"` its
+    recordings take answers to equal prompts from those of `acme` and of agents named `acme-...`.
     """
 
     name: str

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
 from pytest_miniwob_agent.cassettes.drift import diff
-from pytest_miniwob_agent.cassettes.folder import model_folder, stem
+from pytest_miniwob_agent.cassettes.folder import family_of, model_folder, stem
 from pytest_miniwob_agent.cassettes.tape import Request, sent_parts
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -187,6 +187,7 @@ class ItemRun:
             settings.cassettes,
             stem(folder, case),
             Record(settings.record),
+            family=family_of(agent),
             state=settings.pending.parent,
             run=self._state.shared,
             on_wait=self._say,
@@ -394,7 +395,8 @@ class ItemRun:
         result: dict[str, Any] = {}
         match error:
             case Pending():
-                result = {"status": Status.WAITING, "request": error.request}
+                result = {"request": error.request, "group": error.group}
+                result |= {"status": Status.WAITING}
                 return result, pytest.skip.Exception("waiting for a completion")
             case BudgetReached():
                 if str(error) == ENDED:

@@ -91,11 +91,13 @@ class PendingCalls(Step):
             return
         selection = self._state.selection
         stems = self._state.cassettes_of(selection.cases)
+        asked = [(one.request, one.group) for one in run.outcomes if one.request is not None]
         waiting = update_pending(
             self._state.settings.pending,
             {outcome.cassette for outcome in run.outcomes if outcome.cassette},
-            [outcome.request for outcome in run.outcomes if outcome.request is not None],
+            [request for request, _ in asked],
             stems if stems and not selection.few else None,
+            {request["custom_id"]: group for request, group in asked},
         )
         self.waiting = len(waiting)
 

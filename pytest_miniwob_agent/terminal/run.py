@@ -388,7 +388,9 @@ def show_ledger(
         "drifted": sum(outcome.status is Status.DRIFTED for outcome in outcomes),
         "left over": left.calls,
     }
-    parts = [f"{replayed.calls} replayed", f"{recorded.calls} recorded"]
+    shared = sum(outcome.shared.calls for outcome in outcomes)
+    parts = [f"{replayed.calls} replayed" + (f" ({shared} shared)" if shared else "")]
+    parts += [f"{recorded.calls} recorded"]
     parts += [f"{count} {what}" for what, count in counts.items() if count]
     terminal.line("model calls: " + ", ".join(parts))
     if left.calls:

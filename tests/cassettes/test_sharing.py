@@ -23,6 +23,8 @@ AGENT = """
 
         def __init__(self, agent="mine"):
             self.name = agent
+            if agent.startswith("mine"):
+                self.variant_of = "mine"
 
         def solve(self, env, llm, note):
             env.reset()
@@ -36,6 +38,7 @@ TEST = """
     import pytest
 
     AGENTS = [("agent:Agent", {"agent": name}) for name in ("mine", "mine-plain", "other")]
+    AGENTS.append(("agent:Agent", {"agent": "other-b"}))
 
     @pytest.mark.miniwob("click-menu-2", seeds=[1], repeats=2, agents=AGENTS, models=["m"])
     def test_solves(miniwob_episode):
@@ -54,7 +57,7 @@ MEMORIES = """
 
 ITEMS = [
     f"{agent}/m/click-menu-2/{sample}"
-    for agent in ("mine", "mine-plain", "other")
+    for agent in ("mine", "mine-plain", "other", "other-b")
     for sample in ("1", "1-2")
 ]
 
@@ -77,23 +80,23 @@ def check_shared(project):
     assert [set(pair) for pair in zip(*sources, strict=True)] in (
         [{"", first}, {"", second}, {""}] for first in (mine, plain) for second in (mine, plain)
     )
-    project.runpytest().assert_outcomes(passed=6)
+    project.runpytest().assert_outcomes(passed=8)
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_live_recording_asks_once_for_what_variants_share(variants, workers):
     result = variants.record(workers)
-    result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["model calls: 2 replayed, 16 recorded"])
-    assert len(variants.server.requests) == 16
+    result.assert_outcomes(passed=8)
+    result.stdout.fnmatch_lines(["model calls: 2 replayed (2 shared), 22 recorded"])
+    assert len(variants.server.requests) == 22
     check_shared(variants)
 
 
 def test_all_asks_for_what_variants_share_again(variants):
     variants.record()
     variants.server.requests.clear()
-    variants.record(mode="all").assert_outcomes(passed=6)
-    assert len(variants.server.requests) == 18
+    variants.record(mode="all").assert_outcomes(passed=8)
+    assert len(variants.server.requests) == 24
 
 
 def test_deferred_requests_of_variants_wait_once(variants):
@@ -114,7 +117,7 @@ def test_deferred_requests_of_variants_wait_once(variants):
         file.write_text("\n".join(map(json.dumps, lines)))
         result = variants.runpytest(*args, f"--miniwob-answers={file}")
         result.stdout.fnmatch_lines([f"miniwob answers: {len(waiting)} completions recorded"])
-    assert counts == [5, 5, 6]
+    assert counts == [7, 7, 8]
     check_shared(variants)
 
 
@@ -146,17 +149,19 @@ def test_memories_have_the_same_first_trial(project, chat_server):
 
 
 @pytest.mark.parametrize(
-    ("stem", "group"),
+    ("stem", "family", "group"),
     [
-        ("reflective/m/shop/1", "reflective/m/shop/1"),
-        ("reflective-plain-memory/m/shop/1", "reflective/m/shop/1"),
-        ("reflective/m/shop~overlay/1", "reflective/m/shop/1"),
-        ("reflective/m/shop/1-2", "reflective/m/shop/1-2"),
-        ("reflective-plain-memory/m/shop/1-2", "reflective-plain-memory/m/shop/1-2"),
+        ("acme/m/shop/1", "", "acme/m/shop/1"),
+        ("acme-b/m/shop/1", "", "acme-b/m/shop/1"),
+        ("acme-b/m/shop/1", "acme", "acme/m/shop/1"),
+        ("b/m/shop~overlay/1", "acme", "acme/m/shop/1"),
+        ("acme/m/shop~overlay/1", "", "acme/m/shop/1"),
+        ("acme/m/shop/1-2", "", "acme/m/shop/1-2"),
+        ("acme-b/m/shop/1-2", "acme", "acme-b/m/shop/1-2"),
     ],
 )
-def test_variants_and_the_clean_twin_of_a_perturbed_task_are_a_group(stem, group):
-    assert group_of(stem) == group
+def test_variants_and_the_clean_twin_of_a_perturbed_task_are_a_group(stem, family, group):
+    assert group_of(stem, family) == group
 
 
 def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(tmp_path, chat_server):
@@ -168,7 +173,7 @@ def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(tmp_pat
             return LiveModel("m", {}, base_url=chat_server.url, on_unusable=on_unusable)
 
         with closing(Server(connect)) as server:
-            llm = RecordedModel(ItemFiles(tmp_path, stem, record), server, "m", {})
+            llm = RecordedModel(ItemFiles(tmp_path, stem, record, family="a"), server, "m", {})
             text = llm.complete("What now?", "plan").text
             llm.finish(Limits())
         return text

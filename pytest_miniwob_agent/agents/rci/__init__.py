@@ -109,8 +109,9 @@ class RCIAgent:
         excepted = exemplars == "built-in" and task in NOT_STATE_GROUNDED
         self.state_grounding = self.without != "state" and not excepted
         self.rules = self._rules(exemplars, task)
+        self.variant_of = "rci"
         self.name = variant_name(
-            "rci",
+            self.variant_of,
             exemplars != "none" and "few-shot",
             critiques != 1 and f"critiques-{critiques}",
             without != "none" and f"without-{without}",

@@ -107,8 +107,9 @@ class ReflectiveAgent:
         usual = "end" if published or screen == "compact" else "replan"
         when_stuck = check_choice("stuck", stuck or usual, ("end", "replan"))
         self.replans = when_stuck == "replan"
+        self.variant_of = "reflective"
         self.name = variant_name(
-            "reflective",
+            self.variant_of,
             screen != "compact" and f"{screen}-screen",
             planning != "staged" and planning,
             memory != "structured" and f"{memory}-memory",

@@ -98,7 +98,8 @@ class ToolsAgent:
             or (all_actions and name not in without)
         }
         screen_part = screen and f"{screen}-screen"
-        self.name = variant_name("tools", screen_part, all_actions and "all-actions")
+        self.variant_of = "tools"
+        self.name = variant_name(self.variant_of, screen_part, all_actions and "all-actions")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Play trials until the page is solved or the trials are used up."""

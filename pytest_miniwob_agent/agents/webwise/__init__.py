@@ -143,7 +143,8 @@ class WebWISEAgent:
         shots = EXAMPLES.get(examples, "auto-context")
         own = [forgets and "no-history", parted and "three-messages"]
         own = ["as-published"] if published else own
-        self.name = variant_name("webwise", single, OBJECTS[objects], worded, shots, *own)
+        self.variant_of = "webwise"
+        self.name = variant_name(self.variant_of, single, OBJECTS[objects], worded, shots, *own)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
         """Write and run scripts until the page judges or there have been enough of them."""
