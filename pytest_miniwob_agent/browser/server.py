@@ -53,6 +53,12 @@ to be sent to a browser, or to be required."""
 FAMILIES = (*list(FONTS)[:-1], CJK[0], BOXES)
 """The families of all text, in their order."""
 
+
+def own_name(family: str) -> str:
+    """The name of a family in pages, which a page's own font of that family does not have."""
+    return family if family.startswith(FAMILY) else f"{FAMILY} {family}"
+
+
 SERVED = "/.miniwob-agent/fonts/"
 """Where the server of pages has the fonts, by their families."""
 
@@ -80,10 +86,7 @@ SETTINGS = f"""<?xml version="1.0"?>
   {{folders}}
   <cachedir prefix="xdg">pytest-miniwob-agent/fonts</cachedir>
   <cachedir>{{cache}}</cachedir>
-  <match target="pattern">
-    <test name="family"><string>{FAMILY}</string></test>
-    <edit name="family" mode="assign" binding="strong"><string>Roboto</string></edit>
-  </match>
+  {{names}}
   <match target="pattern">
     <edit name="family" mode="append_last" binding="strong">{{families}}</edit>
     <edit name="weight" mode="assign"><const>regular</const></edit>
@@ -95,6 +98,12 @@ SETTINGS = f"""<?xml version="1.0"?>
 there is the first font that has the character, in its one weight. What fontconfig has read of the
 fonts is kept for the next browser, as that takes a quarter of a browser's start; where the user's
 folder for such files can't be written, it ends with this one."""
+
+NAMED = """
+  <match target="pattern">
+    <test name="family"><string>{}</string></test>
+    <edit name="family" mode="assign" binding="strong"><string>{}</string></edit>
+  </match>"""
 
 MACHINES = ("FONTCONFIG_", "FC_", "FREETYPE_")
 """How variables begin that would change what fontconfig finds and how its fonts are drawn."""
@@ -136,9 +145,12 @@ def write_settings(folder: Path) -> Path:
     folders = dict.fromkeys(font_file(family).parent for family in FONTS)
     if cjk := folder_of(CJK[1]):
         folders[cjk] = None
+    found = ("Roboto", *FAMILIES[1:])
+    own = map(own_name, FAMILIES)
     text = SETTINGS.format(
         folders="".join(f"<dir>{escape(str(one))}</dir>" for one in folders),
-        families="".join(f"<string>{one}</string>" for one in ("Roboto", *FAMILIES[1:])),
+        names="".join(map(NAMED.format, own, found)),
+        families="".join(f"<string>{one}</string>" for one in found),
         cache=escape(str(folder / "fonts")),
     )
     path = folder / "fonts.conf"

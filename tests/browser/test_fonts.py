@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 from contextlib import closing
 
 import pytest
@@ -10,7 +11,7 @@ from support.own_pages import Pages, click
 from pytest_miniwob_agent.browser import local, process
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import page_scripts
-from pytest_miniwob_agent.browser.server import FAMILIES, FONTS, font_file
+from pytest_miniwob_agent.browser.server import BOXES, FAMILIES, FONTS, font_file
 from pytest_miniwob_agent.core.errors import BrowserError
 
 TEXT = """
@@ -117,6 +118,86 @@ def test_text_is_the_same_where_the_fonts_are_sent_with_the_page(pages, machine,
     assert not has_fonts
     assert not [name for name in sent[2] if "of this machine" in name]
     assert (sent[:2], sent[3:]) == (plain[:2], plain[3:])
+
+
+BROUGHT = """
+    <link rel=stylesheet href=/page.css>
+    <style>
+      @font-face { font-family: "My Icons"; src: url(/icons.ttf); font-display: optional }
+      @font-face { font-family: "Fira Code"; src: url(/icons.ttf) }
+      :root { --stack: var(--none, "My Icons"), Arial; --arial: Arial }
+      .icon { font: 16px "My Icons", Arial }
+      .variable { font-family: var(--stack), serif }
+      .machine { font-family: Arial, "My Icons" }
+      @media (width > 100px) {
+        .list {
+          .item { font-family: "My Icons" }
+          .nested & { font-family: var(--arial, "My Icons") }
+        }
+      }
+      .important { font-family: "My Icons" !important }
+      #important { font-family: Arial }
+      @layer base, use;
+      @layer use { .layered { font-family: "My Icons" } }
+      @layer base { span.layered, :root { font-family: monospace } }
+      button { all: unset }
+      .before::before { content: "immature"; font-family: "my icons" }
+    </style>
+    <div id=in-theirs>
+      <p><span class=icon>mill</span> <span class=icon><b>will in bold</b></span>
+      <p><span class=late>wallow</span> <span class=variable>variable</span> <span>➜ ≤</span>
+      <p><span id=important class=important>important</span>
+        <span class=list><span class=item>items</span></span>
+      <p><span style="font-family: My Icons">inline</span>
+        <span style="--stack: 'My Icons'"><span class=variable>inlined</span></span>
+      <p><span class=layered>layer</span> <span class=imported>imported</span>
+      <p class=icon><button><span>button</span></button> <span id=host></span>
+    </div>
+    <p><i class=before></i>
+    <div id=in-ours class=machine>
+      <h2><span>Mammoth</span></h2>
+      <p><code>commands</code> <span class="list nested">summary</span></p>
+      <p style="font-family: Roboto, 'Noto Sans Thai', serif"><span>swimming 漢 ●</span></p>
+    </div>
+    <script>
+      host.attachShadow({ mode: "open" }).innerHTML = `<span>shadow</span>
+        <style>:host { font-family: "My Icons" } i { font-family: Arial }</style> <i>mummy</i>`;
+      document.fonts.add(new FontFace("Late", "url(/icons.ttf)"));
+      document.fonts.ready.then(() => { document.body.append("ready"); });
+    </script>
+"""
+"""Text in fonts of the page, all of them boxes, and in ours."""
+
+BOX = 7.09375
+"""The width of a box in a text of 16 pixels, in pixels."""
+
+
+@pytest.mark.integration
+def test_fonts_that_the_page_brings_are_used(pages, machine, monkeypatch):
+    pages.write(
+        page_css="@import '/more.css' screen; .late { font-family: Late, 'My Icons' }",
+        more_css=".imported { font-family: My Icons }",
+    )
+    shutil.copy(font_file(BOXES), pages.folder / "icons.ttf")
+    pages.make(BROUGHT + TASK)
+
+    def see(pages):
+        env = pages.open("page")
+        return env.reset(screen="full"), env.look(whole=True).png
+
+    plain = see(pages)
+    widths = {
+        one.text or "immature": int(dict(one.details)["box"].split(",")[2])
+        for one in plain[0].elements
+        if one.tag in {"b", "code", "i", "span"}
+    }
+    in_boxes = {text for text, width in widths.items() if abs(width - BOX * len(text)) < 1}
+    in_ours = {"➜ ≤", "mummy", "Mammoth", "commands", "summary", "swimming 漢 ●"}
+    assert set(widths) - in_boxes == in_ours
+    assert "ready" in [one.text for one in plain[0].elements]
+
+    monkeypatch.setattr(local, "write_settings", lambda folder: machine["FONTCONFIG_FILE"])
+    assert elsewhere(pages, see) == (plain, False)
 
 
 @pytest.mark.integration

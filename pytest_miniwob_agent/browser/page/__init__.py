@@ -18,7 +18,8 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 Everything else is in a world of ours, where no script of the page can replace anything:
 
 - `world`: the calls to the page's own world
-- `leaving` (links), `frames` (pages of the same folder in frames), `settle` (until all is at rest)
+- `leaving` (links), `frames` (pages of the same folder in frames), `fonts` (that the page brings),
+  `settle` (until all is at rest)
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `looks`, `tree` (the page as a tree) with `editors`, `html` (and
   the goal), `waiting` (what changes meanwhile; for `Wait` and `Follow`)
@@ -45,6 +46,7 @@ from pytest_miniwob_agent.browser.server import (
     FAMILIES,
     FONTS,
     folder_of,
+    own_name,
     sent_font,
 )
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
@@ -101,17 +103,18 @@ def page_scripts(
     Raises:
         BrowserError: as for `font_file`.
     """
+    families = ", ".join(f'"{own_name(family)}"' for family in FAMILIES)
     constants = {
         "SCREENS": screens, "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "APP": app, "BINDING": BINDING, "DOMAIN": domain,
+        "FAMILIES": families,
         "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
     }  # fmt: skip
-    families = ", ".join(f'"{family}"' for family in FAMILIES)
-    fonts = [(family, *sent_font(family)) for family in FONTS] if with_fonts else []
+    fonts = [(own_name(family), *sent_font(family)) for family in FONTS] if with_fonts else []
     boxed = with_fonts or folder_of(CJK[1]) is None
     folder = Path(__file__).parent
     return (
-        linked(folder / "served.js", {**constants, "FAMILIES": families, "FONTS": fonts}),
+        linked(folder / "served.js", {**constants, "FONTS": fonts}),
         linked(folder / "api.js", {**constants, "BOXED": boxed}),
     )
 

@@ -4,6 +4,7 @@ import { Fault, Main, inCore, isLeaving, outer, own, prepare, trial } from "./wo
 import { listenAgain } from "./listeners.js";
 import "./leaving.js";
 import { agents, offset, scrolled, survey, viewport } from "./frames.js";
+import { useFonts } from "./fonts.js";
 import { frames, live, loaded, preload, settle } from "./settle.js";
 import { body, hitAt } from "./sight.js";
 import { byId, counter, focused, leaves } from "./leaves.js";
@@ -215,7 +216,7 @@ window.miniwobAgent = {
   // True if an element with this id is in this document, or in a frame of it.
   has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
   // What documents in frames of your own pages have in common with this one.
-  inside: own || outer ? { Main, counter, document, hitAt, offset, scrolled, viewport } : null,
+  inside: own || outer ? { Main, counter, document, hitAt, offset, scrolled, useFonts, viewport } : null,
   settle,
   settleFinely,
   wait,

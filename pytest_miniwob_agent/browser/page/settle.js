@@ -5,6 +5,7 @@ import { Main, isLeaving, own } from "./world.js";
 import { listen } from "./listeners.js";
 import { NEW } from "./sight.js";
 import { agents, arrived, offset, unseal } from "./frames.js";
+import { useFonts } from "./fonts.js";
 
 const { SETTLE } = Constants;
 const { pass, quiet } = Main;
@@ -34,7 +35,9 @@ const lettered = async () => {
     return [...one.fonts].filter((face) => face.status === "loading");
   });
   await Promise.allSettled(loading.map((face) => face.loaded));
-  if (loading.length) await lettered();
+  if (!loading.length) return;
+  await Promise.all(shown().map((one) => one.fonts.ready)); // for scripts of the page that wait for it
+  await lettered();
 };
 // Animations in SVG use the page's clock, from when they first appear.
 const begun = new WeakMap();
@@ -51,6 +54,7 @@ export const loaded = async () => {
   if (NEW) unseal();
   await (own ? quiet() : arrived());
   await drawn();
+  useFonts();
   await lettered();
 };
 
