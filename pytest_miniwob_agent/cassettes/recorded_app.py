@@ -145,7 +145,7 @@ class RecordedApp:
             assert self._traffic is not None
             self._app[1].begin_trial()
             if self._task.setup is not None:
-                _outside_of_loops(self._task.setup, self._app[0], self._seed)
+                _outside_of_loops(self._task.call, "setup", self._app[0], self._seed)
             self._trial = Trial(goal, start)
             self._traffic.trials.append(self._trial)
         else:
@@ -287,15 +287,14 @@ class RecordedApp:
         task, kept = self._task, self._trial
         trial = replace(trial, requests=self._requests)
         if task.solved_when is not None:
-            solved = task.solved_when(trial)
+            solved = task.call("solved_when", trial)
             return 0.0 if solved is None else 1.0 if solved else -1.0
         if self._app is None:
             left = [one for one in kept.exchanges[: kept.made] if one in self._left]
             made = not any(one.request.strict for one in left)
             over = made if driven else self._questions >= kept.questions
             return kept.reward if over else 0.0
-        assert task.reward is not None
-        said = _outside_of_loops(task.reward, self._app[0], trial)
+        said = _outside_of_loops(task.call, "reward", self._app[0], trial)
         if not isinstance(said or 0, int | float) or not -1 <= (said or 0) <= 1:
             raise PageError(
                 f"the reward of AppTask {task.name!r} was {said!r}; it is a number from -1 to 1, "

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from email import message_from_string
 from email.message import Message
 from html import escape
 from inspect import iscoroutinefunction, isgeneratorfunction
+from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.errors import MiniwobError, PageError, UsageError
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Observation
 
 CATEGORY = "apps"
@@ -323,16 +326,34 @@ class AppTask:
                 "app, or solved_when(trial), which judges by what the page shows and sends"
             )
 
+    def call(self, name: str, *values: Any) -> Any:
+        """Call the task's function of this name.
+
+        Raises:
+            PageError: it failed; the message names the place in its own file.
+        """
+        function = getattr(self, name)
+        try:
+            return function(*values)
+        except MiniwobError:
+            raise
+        except Exception as error:
+            _, *frames = traceback.extract_tb(error.__traceback__)
+            own = [frame for frame in frames if frame.filename == frames[0].filename]
+            at = f" at {display_path(Path(own[-1].filename))}:{own[-1].lineno}" if own else ""
+            reason = "".join(traceback.format_exception_only(error)).strip()
+            raise PageError(f"{name} of AppTask {self.name!r} failed{at}: {reason}") from error
+
     def goal_of(self, seed: int) -> str:
         """Return the goal at a seed."""
-        goal = self.goal if isinstance(self.goal, str) else self.goal(seed)
+        goal = self.goal if isinstance(self.goal, str) else self.call("goal", seed)
         if not _is_text(goal):
             raise UsageError(f"the goal of AppTask {self.name!r} must be a text, not {goal!r}")
         return goal
 
     def start_of(self, seed: int) -> str:
         """Return the path at which a trial begins."""
-        start = self.start if isinstance(self.start, str) else self.start(seed)
+        start = self.start if isinstance(self.start, str) else self.call("start", seed)
         if not _is_path(start):
             raise UsageError(f"AppTask {self.name!r}: start must be {START}, not {start!r}")
         return start

@@ -272,7 +272,7 @@ class ItemRun:
             episode = self._play(partial(episode_of, llm, self._log, pictures, watcher, spans))
             if self._recorded is not None:
                 self._recorded.end_episode(limits)
-                if self._recorded.live and not episode.calls:
+                if self._recorded.live and not episode.calls and self.app is None:
                     self._item.user_properties.append((REMARK, NO_CALLS))
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}

@@ -159,6 +159,30 @@ def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(recorde
     recorded.replay(passed=2)
 
 
+def test_an_item_without_a_model_call_does_not_keep_others_from_being_recorded(app):
+    app.makepyfile(
+        TESTS,
+        silent="""
+            from pytest_miniwob_agent import Click, Enter
+
+            class Silent:
+                name = "silent"
+
+                def solve(self, env, llm, note):
+                    if "milk" not in env.reset(screen="tree").goal:
+                        llm.complete("What now?", "ask")
+                    env.step(Enter("milk 1", 4))
+                    env.step(Click(5))
+        """,
+    )
+    agent = "--miniwob-agent=silent:Silent"
+    app.record(agent, "-k", "add-note").assert_outcomes(passed=1)
+    result = app.record(agent)
+    result.assert_outcomes(passed=1, failed=1)
+    assert "recording 1 item (1 more replay): at most 500 model calls" in " ".join(result.outlines)
+    app.replay(agent, passed=1, failed=1)
+
+
 def test_an_app_that_shows_the_time_is_named_when_it_is_recorded_again(app):
     """With what to do about it."""
     said = "*add-note/1: after the same actions, the app shows something else*AppTask(scrub=*"
@@ -248,8 +272,9 @@ ERRORS = {
     'app="asks_for_more"': ["*fixture 'no_such_fixture' not found*"],
     'reward=lambda app, trial: "yes"': ["*the reward of AppTask 't*' was 'yes'; it is a number*"],
     "reward=lambda app, trial: 1.5": ["*the reward of AppTask 't*' was 1.5; it is a number*"],
-    "reward=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
-    "setup=fail": [">*raise ValueError('no database')", "E*ValueError: no database"],
+    "reward=fail": ["*reward of AppTask 't*' failed at test_x.py:6: OSError: no database"],
+    "setup=fail": ["*setup of AppTask 't*' failed at test_x.py:6: OSError: no database"],
+    "reward=None, solved_when=fails_later": ["*solved_when of *:10: TimeoutError: no database"],
 }  # fmt: skip
 """What a task's author gets wrong, and the lines that say so."""
 
@@ -263,7 +288,11 @@ def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
         from pytest_miniwob_agent import AppTask
 
         def fail(*args):
-            raise ValueError('no database')
+            raise OSError('no database')
+
+        def fails_later(trial):
+            if trial.asked("POST", "/login"):
+                raise TimeoutError('no database')
 
         @pytest.fixture
         def taken():
@@ -392,7 +421,7 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, 
         '  +*"at *',
         "same    *apps/scrubbed/1]",
         "DIFFERS *apps/once/1]",
-        "  AssertionError*",
+        "  *: AssertionError*",
         "DIFFERS *apps/gone/1]",
         "  *does not answer*",
         "*AppTask(scrub=*AppTask(clock=*",
