@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pytest_miniwob_agent.cli.arguments import Commands, add_format, add_prices, add_pytest_args
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
-from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.files import write_output
 from pytest_miniwob_agent.core.text import counted, nearest
 from pytest_miniwob_agent.models.budget import parse_prices
 from pytest_miniwob_agent.papers.figures import tables_of, variant_tables
@@ -103,7 +103,7 @@ def export_results(options: Namespace) -> int:
     if options.output is None:
         print(content, end="")
     else:
-        write_atomically(options.output, content)
+        write_output(options.output, content)
         print(f"{options.output}: {counted(len(results.results), 'item')}")
     return 0
 
@@ -297,7 +297,7 @@ def print_tables(options: Namespace) -> int:
         if not (drawn := draw(figures)):
             raise UsageError("nothing to draw: no paper has a figure for these agents and tasks")
         try:
-            write_atomically(Path(options.plot), drawn)
+            write_output(Path(options.plot), drawn)
         except OSError as error:
             raise UsageError(f"{options.plot} can't be written: {error}") from None
     return 0

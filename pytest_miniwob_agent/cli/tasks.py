@@ -32,7 +32,12 @@ from pytest_miniwob_agent.cli.arguments import (
 from pytest_miniwob_agent.cli.episodes import check_display
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError, UsageError
-from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
+from pytest_miniwob_agent.core.files import (
+    display_path,
+    shown_from_here,
+    write_atomically,
+    write_output,
+)
 from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import (
     fitting_table,
@@ -393,7 +398,7 @@ def certify_pages(options: Namespace) -> int:
             for one in verdicts
         }
         text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
-        write_atomically(options.output, text + "\n")
+        write_output(options.output, text + "\n")
     failed = [verdict for verdict in verdicts if verdict.difference]
     if any(one.case.task in catalogue.own_tasks for one in failed if one.observations):
         print("docs/your-own-pages.md has the usual causes, and what to do about each")

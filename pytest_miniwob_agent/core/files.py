@@ -1,8 +1,10 @@
-"""Files: writing them atomically, and their paths as shown to people."""
+"""Files: writing them atomically, outputs that users name, and paths as shown to people."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
 
@@ -18,8 +20,9 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
     Raises:
         OSError: the file can't be written; the old one is unchanged.
     """
-    if isinstance(content, str):
-        content = content.encode("utf-8", errors="backslashreplace")
+    content = _encoded(content)
+    if path.exists() and not (path.is_file() or path.is_symlink()):
+        raise OSError(errno.EEXIST, "it is no regular file")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -34,6 +37,59 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
         raise
 
 
+def write_output(path: Path, content: str | bytes) -> None:
+    """Write a file that a user names, as `write_atomically` does.
+
+    A FIFO or character device, such as `/dev/stdout`, is written to. A link is followed within the
+    project: the working directory, or the folder of a path that is not below it.
+
+    Raises:
+        OSError: the file can't be written, or is another one than those.
+    """
+    if is_stream(path):
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+            file.write(_encoded(content))
+    else:
+        write_atomically(followed(path), content)
+
+
+def check_output(path: Path) -> None:
+    """Check that `write_output` can write a file; makes the folder. Raises an `OSError`."""
+    if not is_stream(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        check_writable(followed(path))
+    elif not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def is_stream(path: Path) -> bool:
+    """True for what is written to and never replaced: a FIFO, a device, or what is open here."""
+    if os.path.abspath(path).startswith(("/dev/std", "/dev/fd/", "/proc/self/fd/")):
+        return True  # whatever it is
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def followed(path: Path) -> Path:
+    """Return the file or folder that a path leads to; an `OSError` if a link leads elsewhere."""
+    named, here = Path(os.path.abspath(path)), Path.cwd()
+    root = here if named.is_relative_to(here) else named.parent.resolve()
+    real = path.resolve()
+    if path.is_symlink() and not real.is_relative_to(root):
+        raise OSError(errno.EPERM, f"it is a link to {real}, which is not below {root}")
+    return real
+
+
+def _encoded(content: str | bytes) -> bytes:
+    if isinstance(content, bytes):
+        return content
+    return content.encode("utf-8", errors="backslashreplace")
+
+
 def keep_out_of_commits(folder: Path) -> None:
     """Have git ignore a folder, which is made if needed, by a file of its own."""
     if not (path := folder / ".gitignore").exists():
@@ -46,6 +102,8 @@ def check_writable(path: Path) -> None:
     Raises:
         OSError: it can't be.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EEXIST, "it is no regular file")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as file:
         file.write(bytes(65_536))  # the size of a long recording

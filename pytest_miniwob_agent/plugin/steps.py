@@ -11,7 +11,7 @@ import pytest
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending, update_pending
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
-from pytest_miniwob_agent.core.files import check_writable, display_path, same_file
+from pytest_miniwob_agent.core.files import check_output, display_path, is_stream, same_file
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import redact
@@ -162,9 +162,7 @@ class ResultsFile(Step):
         if file is None:
             return
         try:
-            if file.is_dir():
-                raise IsADirectoryError(0, "it is a folder")
-            check_writable(file.resolve())
+            check_output(file)
         except OSError as error:
             raise UsageError(
                 f"--miniwob-results: {display_path(file)} can't be written: "
@@ -204,12 +202,13 @@ class ResultsFile(Step):
             return
         beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
         passed = self.verdict is not None and not self.verdict.failed
-        if not results.shard and not (whole and all(each.conclusive for each in results.results)):
+        kept = not (results.shard or is_stream(file))
+        if kept and not (whole and all(each.conclusive for each in results.results)):
             self._stays = "not all items have an outcome"
-        elif not results.shard and not passed and self._is_judged_by(file):
+        elif kept and not passed and self._is_judged_by(file):
             self._stays = "it is the baseline, and the gate failed"
         path = beside if self._stays else file
-        results.write(path.resolve())
+        results.write(path)
         self._written = path
         if path == file:
             beside.unlink(missing_ok=True)

@@ -33,7 +33,7 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
-from pytest_miniwob_agent.core.files import write_atomically
+from pytest_miniwob_agent.core.files import followed, write_atomically
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.results.file import Shard, check_shards, read_shard
@@ -266,6 +266,7 @@ class Report:
     def check(self) -> None:
         """Raise a `UsageError` if the folder contains something else, or can't be read."""
         with self._as_usage_error():
+            followed(self.folder)
             if self.folder.exists() and not self.folder.is_dir():
                 raise UsageError(f"{self._option}: {self.folder} is a file; name a folder")
             if self.index.is_file() and _GENERATOR in self.index.read_text("utf-8", "replace"):

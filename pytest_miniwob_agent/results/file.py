@@ -24,7 +24,7 @@ from typing import Any
 
 from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
-from pytest_miniwob_agent.core.files import same_file, write_atomically
+from pytest_miniwob_agent.core.files import same_file, write_output
 from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.core.text import counted, listed
 
@@ -151,7 +151,7 @@ class Results:
     def write(self, path: Path) -> None:
         """Write the file atomically; it is a `UsageError` if that can't be done."""
         try:
-            write_atomically(path, self.text())
+            write_output(path, self.text())
         except OSError as error:
             raise UsageError(f"{path} can't be written: {error}") from None
 

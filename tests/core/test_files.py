@@ -1,8 +1,19 @@
 """Files that are written atomically."""
 
+import os
+import socket
+import threading
+from pathlib import Path
+
 import pytest
 
-from pytest_miniwob_agent.core.files import check_writable, display_path, write_atomically
+from pytest_miniwob_agent.core.files import (
+    check_output,
+    check_writable,
+    display_path,
+    write_atomically,
+    write_output,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +55,70 @@ def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path):
     assert path.read_text() == "old"
     with pytest.raises(FileExistsError):
         check_writable(path / "below")
+
+
+@pytest.mark.parametrize(
+    ("link", "inside"),
+    [
+        ("project/r.jsonl", "data/r.jsonl"),
+        ("project/r.jsonl", "data/new.jsonl"),
+        ("project/r.jsonl", "../other/r.jsonl"),
+        ("project/r.jsonl", "../new.jsonl"),
+        ("other/link.jsonl", "r.jsonl"),
+        ("other/link.jsonl", "../project/data/r.jsonl"),
+    ],
+)
+def test_an_output_follows_links_within_the_project_alone(tmp_path, monkeypatch, link, inside):
+    for folder in ("project/data", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "r.jsonl").write_text("old")
+    monkeypatch.chdir(tmp_path / "project")
+    path = tmp_path / link
+    path.symlink_to(inside)
+    before = {file: file.read_text() for file in tmp_path.rglob("*.jsonl") if file.exists()}
+    if inside.startswith(".."):
+        for write in (check_output, lambda path: write_output(path, "new")):
+            with pytest.raises(OSError, match=r"it is a link to .*, which is not below"):
+                write(path)
+        assert not (tmp_path / "new.jsonl").exists()
+    else:
+        check_output(path)
+        write_output(path, "new")
+        before |= {path: "new", path.resolve(): "new"}
+    assert {file: file.read_text() for file in before} == before
+    assert path.is_symlink()
+
+
+def test_an_output_goes_into_a_fifo_and_what_is_open_and_replaces_neither(tmp_path):
+    fifo, got = tmp_path / "fifo", []
+    os.mkfifo(fifo)
+    check_output(fifo)
+    reader = threading.Thread(target=lambda: got.append(fifo.read_text()))
+    reader.start()
+    write_output(fifo, "caf\u00e9")
+    reader.join(10)
+    assert got == ["caf\u00e9"]
+    assert fifo.is_fifo()
+    with pytest.raises(OSError, match="no regular file"):
+        write_atomically(fifo, "x")
+    assert fifo.is_fifo()
+    file = tmp_path / "file"
+    with file.open("w") as opened:  # as the shell opens it for what a command prints
+        opened.write("before ")
+        opened.flush()
+        write_output(Path(f"/dev/fd/{opened.fileno()}"), "new")
+    assert file.read_text() == "before new"
+
+
+def test_an_output_is_no_socket_and_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+        for write in (check_output, lambda path: write_output(path, "new")):
+            with pytest.raises(OSError, match="no regular file"):
+                write(tmp_path / "socket")
+            with pytest.raises(OSError, match=r"folder|regular"):
+                write(tmp_path)
 
 
 def test_a_hostile_name_of_a_file_is_shown_as_one_harmless_line(tmp_path, monkeypatch):

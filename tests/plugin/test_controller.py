@@ -1,6 +1,7 @@
 """The controller: an agent's `run_finished`, and steps that fail at the end of a run."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -104,6 +105,34 @@ def test_a_results_file_that_cannot_be_written_is_refused_before_the_run(run, fi
     assert not (run.path / "finished").exists()
 
 
+@pytest.mark.parametrize("option", ["results", "report"])
+def test_an_output_that_is_a_link_out_of_the_project_is_refused(run, tmp_path, option):
+    kept = tmp_path / "kept"
+    if option == "results":
+        kept.write_text("precious")
+    else:
+        kept.mkdir()
+    (run.path / "link").symlink_to(kept)
+    result = run(FINISH, f"--miniwob-{option}=link")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"*--miniwob-{option}: *link can't be written: it is a link to {kept}, *"]
+    )
+    assert not (run.path / "finished").exists()
+
+
+def test_results_go_into_a_fifo_whatever_became_of_the_items(run):
+    os.mkfifo(run.path / "fifo")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((run.path / "fifo").read_text()))
+    reader.start()
+    result = run(FINISH, "--miniwob-results=fifo", "-x", "-k", "1")
+    reader.join(10)
+    assert got[0].startswith('{"items":')
+    assert "results: fifo" in result.outlines
+    assert (run.path / "fifo").is_fifo()
+
+
 def test_files_that_cannot_be_written_fail_the_run(run):
     lines = FINISH.replace("cases =", 'os.mkdir("results.jsonl"); cases =')
     result = run(lines, "--miniwob-results=results.jsonl", "--miniwob-report=report")
@@ -201,7 +230,7 @@ def test_what_only_shows_something_changes_no_file(waiting):
     options = (
         "--miniwob-record=defer",
         "--miniwob-answers=answers.jsonl", "--miniwob-results=new/results.jsonl",
-        "--miniwob-baseline=new/results.jsonl", "--miniwob-report=report", "-k", "click-menu-2/1",
+        "-o", "miniwob_baseline=new/results.jsonl", "--miniwob-report=report", "-k", "click-menu-2/1",
     )  # fmt: skip
     for args in SHOWING:
         assert waiting.runpytest(*options, *args).ret == pytest.ExitCode.OK

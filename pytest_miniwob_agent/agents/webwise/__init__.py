@@ -32,7 +32,7 @@ from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, Remark, TrialEnded
-from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.files import display_path, write_output
 from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import LLM, Environment
@@ -161,7 +161,7 @@ class WebWISEAgent:
         file, examples = display_path(self._saved), _solved_examples(outcomes)
         if not examples:
             return f"no examples to save; {file} is not written"
-        write_atomically(self._saved, "".join(f"{example}\n" for example in examples))
+        write_output(self._saved, "".join(f"{example}\n" for example in examples))
         return f"saved {counted(len(examples), 'example')} to {file}"
 
     def _examples(self, source: str, task: str) -> Prompt:
