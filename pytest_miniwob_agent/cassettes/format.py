@@ -64,15 +64,17 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         if not text.endswith("\n" + END):
             raise ValueError("it is truncated: the end marker (...) is missing")
         requests, responses = deserialize(text, serializer)
-    except (ValueError, IsADirectoryError, yaml.YAMLError) as error:
+        metadata = serializer.data
+        origins = [dict(each.get("call", {})) for each in metadata.pop("interactions")]
+        return list(map(_call_of, origins, requests, responses)), metadata
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - the file may be anybody's
         problem = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise CassetteError(
             f"{display_path(path)}: not a readable cassette: {problem}. Restore the file (git "
             "checkout), or delete it and record the item again"
         ) from None
-    metadata = serializer.data
-    origins = [dict(interaction.get("call", {})) for interaction in metadata.pop("interactions")]
-    return list(map(_call_of, origins, requests, responses)), metadata
 
 
 def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str, Any]) -> Call:
@@ -204,7 +206,8 @@ def _problem_of(interaction: Any) -> str:
         posts = request["method"] == "POST" and isinstance(request["headers"], dict)
         messages, response = body.get("messages"), interaction["response"]
         answer, status = response["body"], response["status"]["code"]
-        origin = interaction.get("call", {}).keys() - _BESIDE
+        beside = interaction.get("call", {})
+        origin = beside.keys() - _BESIDE
     except (AttributeError, KeyError, TypeError):
         return "lacks its request or its response"
     if not (posts and isinstance(path, str)):
@@ -218,7 +221,20 @@ def _problem_of(interaction: Any) -> str:
         return f"has a response of status {status!r}"
     elif not is_answer(path, answer):
         return "has a response that is not an answer of a model"
-    return "has no valid origin" if origin and origin != _ORIGIN else ""
+    valid = (not origin or origin == _ORIGIN) and _has_types(beside)
+    return "" if valid else "has no valid origin"
+
+
+def _has_types(beside: Mapping[str, Any]) -> bool:
+    """True if what is beside a call is of the types that are written."""
+    counts = [value for name, value in beside.items() if name in ("trial", "step")]
+    prompts, normalized = beside.get("prompts", {}), beside.get("normalized", [])
+    if not (isinstance(prompts, dict) and isinstance(normalized, list)):
+        return False
+    others = beside.keys() - {"trial", "step", "prompts", "normalized"}
+    texts = [*map(beside.get, others), *prompts, *prompts.values(), *normalized]
+    whole = all(type(count) is int and count >= 0 for count in counts)
+    return whole and all(isinstance(text, str) for text in texts)
 
 
 def _too_deep(text: str) -> bool:
@@ -261,11 +277,18 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             case "map", yaml.MappingNode() if all(isinstance(k, yaml.ScalarNode) for k, _ in value):
                 pass
             case _:
-                return super().construct_object(node)
+                return self._other(node)
         mapping = {self._value_of(k, seen): self._value_of(v, seen) for k, v in value}
         if len(mapping) < len(value):
             raise ConstructorError(None, None, "a key comes twice", node.start_mark)
         return mapping
+
+    def _other(self, node: yaml.Node) -> Any:
+        try:
+            return super().construct_object(node)
+        except (ValueError, LookupError, OverflowError, TypeError) as error:
+            reason = f"not a value of {node.tag}: {type(error).__name__}"
+            raise ConstructorError(None, None, reason, node.start_mark) from None
 
 
 _TYPES = ("null", "bool", "int", "float")

@@ -199,7 +199,7 @@ class Traffic:
             for number, text in enumerate(others, start=2):
                 place = f"{display_path(path)}:{number}"
                 traffic._add(_checked(json.loads(text)), known)
-        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        except Exception as error:  # noqa: BLE001 - the file may be anybody's
             raise CassetteError(
                 f"the traffic {place} can't be read: {error}. Restore it (git "
                 f"checkout -- {display_path(path)}), or record the item again"

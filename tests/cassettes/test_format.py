@@ -138,6 +138,24 @@ def replaced(old, new):
         (replaced("content: click id=1", "content: 7"), "a response that is not an answer"),
         (replaced("purpose: plan", "porpoise: plan"), "call 1 has no valid origin"),
         *[
+            (replaced("step: 0", f"step: {value}"), "in line 7, column 11")
+            for value in ("!!bool zz", '!!int ""', "!!int ':'", "!!float ''", f"1{':59' * 999}.5")
+        ],
+        (replaced("step: 0", f"step: {'9' * 5000}"), "in line 7, column 11"),
+        *[
+            (replaced(old, new), "call 1 has no valid origin")
+            for old, new in (
+                ("step: 0", "step: [0]"),
+                ("step: 0", "step: -1"),
+                ("trial: 1", "trial: one"),
+                ("trial: 1", "trial: true"),
+                ("trial: 1", "trial: 1\n    normalized: null"),
+                ("trial: 1", "trial: 1\n    normalized: [[1]]"),
+                ("trial: 1", "trial: 1\n    answered_in: [1]"),
+                ("purpose: plan", "purpose: [1]"),
+            )
+        ],
+        *[
             (replaced("  request:", f"{mark}\n  request:"), "a git conflict is not resolved")
             for mark in ("<<<<<<< HEAD", "=======", ">>>>>>> main")
         ],

@@ -230,7 +230,8 @@ def test_what_only_shows_something_changes_no_file(waiting):
     options = (
         "--miniwob-record=defer",
         "--miniwob-answers=answers.jsonl", "--miniwob-results=new/results.jsonl",
-        "-o", "miniwob_baseline=new/results.jsonl", "--miniwob-report=report", "-k", "click-menu-2/1",
+        "-o", "miniwob_baseline=new/results.jsonl",
+        "--miniwob-report=report", "-k", "click-menu-2/1",
     )  # fmt: skip
     for args in SHOWING:
         assert waiting.runpytest(*options, *args).ret == pytest.ExitCode.OK
