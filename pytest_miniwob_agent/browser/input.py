@@ -236,6 +236,9 @@ class NativeInput:
         """What the action is for, where that can be checked (`page/effect.js`)."""
         try:
             self._add()
+            named = actions.elements_of(action)
+            if checks and named and self.gesture.points:
+                self._aim("covered", named[0], self.gesture.points[0])
             if checks and self._expected:
                 self._ask("expect", *self._expected)
         except _Impossible as reason:

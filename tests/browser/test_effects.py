@@ -3,7 +3,18 @@
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Choose, Click, Copy, DoubleClick, Enter, Paste, Select, Type
+from pytest_miniwob_agent import (
+    Choose,
+    Click,
+    Copy,
+    DoubleClick,
+    Drag,
+    Enter,
+    Hover,
+    Paste,
+    Select,
+    Type,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -47,11 +58,6 @@ VAIN = [
         Click(1), 'the click went to what covers the element with id=1: div "veil"',
     ),
     (
-        "<button>A</button><button style='position: absolute; left: 0; top: 0; width: 99%;"
-        " height: 99%'>B</button>",
-        Click(1), 'the click went to what covers the element with id=1: button "B" id=2',
-    ),
-    (
         f"<iframe srcdoc='<button>B</button>'></iframe>{COVER}",
         Click(2), "the click went to what covers the frame of the element with id=2",
     ),
@@ -68,6 +74,40 @@ def test_what_has_come_to_nothing_is_an_error(pages, body, action, error):
     done = env.step(action)
     assert done.error == error
     assert [one.value for one in done.observation.elements] == [one.value for one in seen.elements]
+
+
+def stacked(body):
+    return f"""{TASK}<style>.over {{ position: absolute; inset: 0; width: 100% }}</style>
+        <div style="position: relative; width: 200px">{body}</div><p id=out></p>"""
+
+
+COVERING = "<button class=over onclick=\"out.textContent = 'B'\">B</button>"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [Click(1), Click(1, at=(5, 5)), DoubleClick(1), Hover(1), Drag(1, end=(50, 0)), Enter("x", 1)],
+)
+def test_a_control_below_another_one_is_not_hit_at_all(pages, action):
+    env, _ = pages.show(stacked(f"<input>{COVERING}"), screen="compact")
+    done = env.step(action)
+    assert done.error == 'the element with id=1 is covered by button "B" id=2'
+    assert "B" not in [one.text for one in done.observation.elements if one.tag != "button"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<label for=a class=over>L</label><input type=checkbox id=a>",
+        f"<button>A</button>{COVERING.replace('class=over', 'class=over style=opacity:0')}",
+        f"<span>A</span>{COVERING}",
+        f"<div tabindex=0 role=button>A {COVERING}</div>",
+        f"<button style='width: 300px; margin-right: -100px'>A</button>{COVERING}",
+    ],
+)
+def test_what_stands_for_a_control_is_hit(pages, body):
+    env, _ = pages.show(stacked(body), screen="tree")
+    assert env.step(Click(1)).error is None
 
 
 EFFECTIVE = [

@@ -15,7 +15,7 @@ import { gone, located, news } from "./locators.js";
 import { goalNow, markup } from "./html.js";
 import { follow, settleFinely, takeChanges, wait } from "./waiting.js";
 import { aim, caret, option, reach, spinner } from "./aim.js";
-import { expect, missed } from "./effect.js";
+import { covered, expect, missed } from "./effect.js";
 import { changed, set, setType, settable } from "./fields.js";
 import { boxes, point, sights, view } from "./picture.js";
 
@@ -235,6 +235,7 @@ window.miniwobAgent = {
   aim,
   caret,
   spinner,
+  covered,
   expect,
   missed,
   setType,

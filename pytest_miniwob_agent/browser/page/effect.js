@@ -3,7 +3,7 @@
 
 import { outer, plain } from "./world.js";
 import { listen } from "./listeners.js";
-import { focusedElement, owner, parentOf, visible, within } from "./sight.js";
+import { focusedElement, hitAt, owner, parentOf, visible, within } from "./sight.js";
 import { byId, fieldOf, ids } from "./leaves.js";
 import { nameOf, roleOf } from "./tree.js";
 import { quote, usable } from "./aim.js";
@@ -38,6 +38,25 @@ const shownAs = (hit) => {
   const known = plain(up ?? hit);
   const name = (up && nameOf(up, roleOf(up))[0]) || known.getAttribute("class") || known.id;
   return [(up && roleOf(up)) || known.localName, name && quote(name), up && `id=${ids.get(up)}`].filter(Boolean).join(" ");
+};
+
+// The error of a control whose point belongs to another one; null where it does not. A transparent control
+// stands for what is drawn below it.
+const CONTROL = `a[href], button, input, select, summary, textarea, ${TICKED}, `
+  + "[role=button], [role=combobox], [role=link], [role=menuitem], [role=option], [role=slider], [role=tab]";
+const controlAt = (node) => {
+  let up = node;
+  while (up && !plain(up).matches(CONTROL)) up = parentOf(up);
+  return up;
+};
+const DRAWN = { opacityProperty: true, visibilityProperty: true };
+export const covered = (id, [x, y]) => {
+  const hit = hitAt(x, y);
+  const [control, other] = [owner(byId.get(id)), hit].map(controlAt);
+  if (![control, other].every((one) => one && plain(one).checkVisibility(DRAWN))) return null;
+  const on = [control, ...control.labels ?? []];
+  return on.some((one) => within(one, hit)) || within(other, control) ? null
+    : `the element with id=${id} is covered by ${shownAs(other)}`;
 };
 
 const clicked = (id, element, field, once) => {

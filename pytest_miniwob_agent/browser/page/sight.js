@@ -232,7 +232,8 @@ export const aimedAt = (node) => {
 // A point at which a click lands on the element, its middle if possible; null where the
 // element is out of sight or covered.
 export const target = (node) => {
-  for (const [x, y] of aimedAt(node).flatMap(samples).slice(0, 9 * LINES)) {
+  const aimed = aims.has(node) && plain(node).matches("a, button") ? [...aimedAt(node), node] : aimedAt(node);
+  for (const [x, y] of aimed.flatMap(samples).slice(0, 9 * LINES)) {
     if (within(owner(node), hitAt(x, y))) return [x, y];
   }
   return null;
