@@ -393,9 +393,9 @@ class MiniwobPage:
         return self._next
 
     def _drags_slowly(self) -> bool:
-        """True if time passes between the moves of a drag."""
-        moves = self._screen != "compact" and self._browser.call("miniwobAgent.ask", "moves")
-        return bool(moves)
+        """True if time passes between the moves of a drag: scripts may follow it by frames."""
+        ticks = self._screen != "compact" and self._browser.call("miniwobAgent.ask", "ticks")
+        return bool(ticks)
 
     def _note_effect(self, read: Any, *, done: bool) -> None:
         """Remark that a perturbation has changed nothing, where a trial is over."""

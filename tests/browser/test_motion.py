@@ -5,7 +5,7 @@ import time
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Click, Wait
+from pytest_miniwob_agent import Click, Press, Wait
 
 pytestmark = pytest.mark.integration
 
@@ -166,3 +166,134 @@ def test_time_that_an_agent_waits_moves_what_is_longer(pages):
     assert place(seen) == 28
     assert place(env.step(Wait(3)).observation) == 58
     assert place(env.step(Wait(7.1)).observation) == 128
+
+
+def state(observation):
+    return [value for one in observation.elements if one.tag == "page" for _, value in one.details]
+
+
+# Scripts that go on and on, and change nothing that is seen.
+LOOPS = {
+    "nothing": "",
+    "frames": "(function turn() { requestAnimationFrame(turn); })();",
+    "interval": "setInterval(() => { document.body.dataset.now = Date.now(); }, 50);",
+    "timers": "(function turn() { setTimeout(turn, 30); })();",
+    "slow timers": "(function turn() { setTimeout(turn, 400); })();",
+    "promises": """(async () => {
+        for (;;) await new Promise((resolve) => requestAnimationFrame(resolve));
+      })();""",
+    "the same again": """(function turn() {
+        $("box").style.transform = "translate(5px)";
+        requestAnimationFrame(turn);
+      })();""",
+    "what is hidden": """(function turn() {
+        $("hidden").textContent += "x";
+        requestAnimationFrame(turn);
+      })();""",
+    "a canvas": """(function turn() {
+        $("canvas").getContext("2d").fillRect(5, 5, 9, 9);
+        requestAnimationFrame(turn);
+      })();""",
+}
+STILL = '<div id="box">Box</div><p id="hidden" hidden></p><canvas id="canvas"></canvas>'
+SAVE = """go.onclick = () => setTimeout(() => {
+    fetch("/page.html").then(() => setTimeout(() => log("saved"), 700));
+  }, 300);"""
+
+
+@pytest.mark.parametrize("screen", ["full", "tree"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_that_changes_nothing_is_no_motion(name, screen, pages):
+    page = PAGE.format(style="", body=STILL, task=TASK, script=SAVE + LOOPS[name])
+    env = pages.make(page)
+    first = env.reset(screen=screen)
+    assert "moving" not in state(first)
+    clicked = click(env, first)
+    assert "saved" in [element.text for element in clicked.elements]
+    assert "moving" not in state(clicked)
+    assert not env.remarks()
+
+
+def test_a_loop_is_motion_on_the_first_version_of_screens(pages):
+    env = pages.make(PAGE.format(style="", body=STILL, task=TASK, script=SAVE + LOOPS["frames"]))
+    env.screen_version = 1
+    first = env.reset(screen="full")
+    clicked = click(env, first)
+    assert state(first) == state(clicked) == ["moving"]
+    assert not logged(clicked)
+
+
+# Scripts that change what is seen, by all means of doing so.
+MOVING = {
+    "place": """let x = 0;
+      (function turn() {
+        $("box").style.translate = `${x++}px`;
+        requestAnimationFrame(turn);
+      })();""",
+    "colour": """let hue = 0;
+      setInterval(() => { $("box").style.background = `hsl(${hue += 9} 50% 50%)`; }, 40);""",
+    "text": """(function turn() {
+        $("box").textContent = Date.now();
+        setTimeout(turn, 200);
+      })();""",
+    "slow steps": """(function turn() {
+        $("box").textContent = Date.now();
+        setTimeout(turn, 600);
+      })();""",
+    "canvas": """let x = 0;
+      (function turn() {
+        $("canvas").getContext("2d").fillRect(x++ % 300, 5, 1, 1);
+        requestAnimationFrame(turn);
+      })();""",
+    "scrolling": """setInterval(() => {
+        $("list").scrollTop = ($("list").scrollTop + 1) % 900;
+      }, 20);""",
+    "frame": """const { contentDocument } = document.querySelector("iframe");
+      setInterval(() => { contentDocument.body.append("x"); }, 20);""",
+    "shadow": """const root = $("box").attachShadow({ mode: "open" });
+      setInterval(() => { root.textContent = Date.now(); }, 20);""",
+}
+LIST = """<div id="list" style="height: 40px; overflow: scroll">
+    <div style="height: 999px">List</div>
+  </div>
+  <iframe src="inner.html"></iframe>"""
+
+
+@pytest.mark.parametrize("screen", ["full", "tree"])
+@pytest.mark.parametrize("name", MOVING)
+def test_time_hardly_passes_after_an_action_where_what_is_seen_changes(name, screen, pages):
+    script = f"""let at;
+      go.onclick = () => {{
+        at = performance.now();
+        setTimeout(() => log("late"), 50);
+      }};
+      document.addEventListener("keydown", () => log(performance.now() - at));
+      addEventListener("load", () => {{ {MOVING[name]} }});"""
+    page = PAGE.format(style="", body=STILL + LIST, task=TASK, script=script)
+    env = pages.make(page, inner_html="<!DOCTYPE html><p>Framed")
+    first = env.reset(screen=screen)
+    seen = click(env, first)
+    assert state(first) == state(seen) == ["moving"]
+    assert not logged(seen)
+    assert logged(env.step(Press("SPACE")).observation) == "20"
+    assert state(env.step(Wait(2)).observation)[0] == "moving"
+
+
+def test_motion_that_an_action_begins_is_awaited_beside_a_loop_and_ends(pages):
+    script = """let left = 0, x = 0;
+      (function turn() {
+        if (left) box.style.translate = `${x++}px`;
+        if (left && !--left) log("there");
+        requestAnimationFrame(turn);
+      })();
+      go.onclick = () => { left = x ? 1000 : 50; };"""
+    env = pages.make(PAGE.format(style="", body=STILL, task=TASK, script=script))
+    seen = click(env, env.reset(screen="full"))
+    assert logged(seen) == "there"
+    assert not state(seen)
+    moving = click(env, seen)
+    assert state(moving) == ["moving"]
+    assert state(env.step(Wait(4)).observation) == ["moving"]
+    ended = env.step(Wait(12)).observation
+    assert logged(ended) == "there there"
+    assert not state(ended)

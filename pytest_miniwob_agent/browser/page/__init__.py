@@ -22,7 +22,7 @@ Everything else is in a world of ours, where no script of the page can replace a
   `settle` (until all is at rest)
 - reading: `sight` (what can be seen and clicked, and where), `leaves` (the compact screen),
   `everything` (the full one) with `looks`, `tree` (the page as a tree) with `editors`, `html` (and
-  the goal), `waiting` (what changes meanwhile; for `Wait` and `Follow`)
+  the goal), `waiting` (what changes meanwhile; for `Wait` and `Follow`) with `seen`
 - acting: `aim` and `selection` (of text, and the clipboard)
 - `picture`: pictures, and the pointer in the window
 - `locators`: how a Playwright script names elements

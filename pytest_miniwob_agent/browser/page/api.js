@@ -13,7 +13,8 @@ import { everything } from "./everything.js";
 import { tree } from "./tree.js";
 import { gone, located, news } from "./locators.js";
 import { goalNow, markup } from "./html.js";
-import { follow, settleFinely, takeChanges, wait } from "./waiting.js";
+import { follow, moves, pending, presume, settleFinely, takeChanges, wait, warmUp } from "./waiting.js";
+import { seen } from "./seen.js";
 import { aim, caret, option, reach, spinner } from "./aim.js";
 import { covered, expect, missed } from "./effect.js";
 import { changed, set, setType, settable } from "./fields.js";
@@ -21,7 +22,7 @@ import { boxes, point, sights, view } from "./picture.js";
 
 const { SETTLE, FINE_FRAME, BOXED } = Constants;
 const SECOND = 1000; // ms
-const { begin, isOver, pass, queued, restless, settingUp } = Main;
+const { begin, isOver, pass, queued, settingUp } = Main;
 
 // The document that shows the task: this one, or the one in the frame of a flight task, whose
 // coordinates are those of the viewport.
@@ -121,15 +122,17 @@ const start = async (given, screen, kind, goal = "") => {
   prepare({ full: screen !== "compact", tree: screen === "tree" }, kind);
   preload();
   await loaded();
-  await pass(SETTLE); // for scripts of the page that wait until it is loaded
+  await warmUp(); // for scripts of the page that wait until it is loaded
   if (isLeaving()) return null; // the page leads to another one at once
+  const begun = own && pending();
   await begin(given, goal);
   while (own && settingUp()) {
     await loaded();
     await pass(200);
   }
   if (kind) Main.perturb("begin");
-  live.moving = trial.full && restless();
+  if (!begun && pending()) presume();
+  live.moving = trial.full && moves();
   if (!live.moving) await settled();
   await loaded();
   trial.asked = true;
@@ -220,10 +223,11 @@ window.miniwobAgent = {
   settle,
   settleFinely,
   wait,
-  moves: () => live.moving,
+  ticks: () => Main.ahead(Infinity) > 0,
   frame: () => pass(Main.frame()),
   follow,
   shown: () => [...everything(), ...takeChanges()],
+  seen,
   tree,
   nested: () => [...tree(), ...takeChanges()],
   leaves: () => leaves(body()),

@@ -2,8 +2,8 @@
 // until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
 
 import {
-  Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Ports, Promise, Targets, WeakMap, apply,
-  console, performance,
+  Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Object, Ports, Promise, Targets,
+  WeakMap, apply, console, performance,
 } from "./saved.js";
 import { goesOn, leaving, outer, own, remark, shownError, trial } from "./trial.js";
 
@@ -14,12 +14,13 @@ export const realFrame = window.requestAnimationFrame.bind(window);
 const realTimeout = window.setTimeout.bind(window);
 const stopTimeout = window.clearTimeout.bind(window);
 export const began = outer?.began ?? goesOn("now", EPOCH, () => clock.now);
-// Of this document and those in its frames; timers: id -> { at, id, run, every };
+// Of this document and those in its frames; timers: id -> { at, id, run, every, turn }; `turn` counts
+// the timers in a row of which each has set the next, up to this one or the one that runs;
 // `fired` counts those that do not recur; `tasks` are the work that is under way,
 // `due` counts answers of the task itself for which time is to pass, and `framed` is true where
 // scripts hear of the browser's frames; `streamed` has responses that come from a stream of the page,
 // at any time.
-export const clock = outer?.clock ?? { now: began, nextTimer: 1, timers: new Map(), frame: 100,
+export const clock = outer?.clock ?? { now: began, nextTimer: 1, timers: new Map(), turn: 0, frame: 100,
   fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map(), framed: false,
   streamed: new WeakMap() };
 const { timers, tasks } = clock;
@@ -41,7 +42,7 @@ export const add = (callback, delay, every, args) => {
   const run = typeof callback === "function" ? () => apply(callback, window, args) : new Function(callback);
   const wait = Math.max(every ? 4 : 1, Math.ceil(Number(delay) || 0));
   const id = clock.nextTimer++;
-  timers.set(id, { at: clock.now + wait, id, run, every: every ? wait : 0 });
+  timers.set(id, { at: clock.now + wait, id, run, every: every ? wait : 0, turn: clock.turn + 1 });
   return id;
 };
 export const remove = (id) => void timers.delete(id);
@@ -128,7 +129,8 @@ export const pass = async (duration) => {
     clock.now = now;
     if (!next && turn > until) break;
     if (!next) continue;
-    if (next.every) next.at = clock.now + next.every;
+    clock.turn = next.turn;
+    if (next.every) Object.assign(next, { at: clock.now + next.every, turn: next.turn + 1 });
     else if (timers.delete(next.id)) clock.fired++;
     try {
       next.run();
@@ -138,22 +140,27 @@ export const pass = async (duration) => {
     }
     await (own ? idle() : null);
   }
+  clock.turn = 0;
 };
 
-// True if the page moves or is about to: a timer is due within `SETTLE` ms. What recurs only
-// every quarter of a second or more, such as a clock, is not awaited.
-export const restless = () => {
-  let due = false;
-  timers.forEach(({ at, every }) => { due ||= at <= clock.now + SETTLE && every < 250; });
-  return due;
+// The ms until all timers have run that are due within `SETTLE` ms, 0 if none are: the page may move
+// until then. What recurs only every quarter of a second or more, such as a clock, is not awaited, nor
+// the timers after the first `turns` in a row.
+export const ahead = (turns) => {
+  let ms = 0;
+  timers.forEach(({ at, every, turn }) => {
+    const left = at - clock.now;
+    if (left <= SETTLE && every < 250 && turn <= turns) ms = Math.max(ms, left, 1);
+  });
+  return ms;
 };
 
-// Let time pass until all motion has ended, the task has answered and, unless it moves by itself
-// anyway, the page rests; for `most` ms. True if it goes on then, and may until `end`.
-export const rest = async (moving, end, most) => {
+// Let time pass until all motion has ended, the task has answered and the page rests, but for timers
+// after the first `turns` in a row; for `most` ms. True if it goes on then, and may until `end`.
+export const rest = async (turns, end, most) => {
   const pause = Math.min(end, clock.now + most);
   const moves = () => !leaving.now && clock.now < end
-    && ((!moving && restless()) || clock.due || motion?.busy(end - clock.now));
+    && (ahead(turns) || clock.due || motion?.busy(end - clock.now));
   while (clock.now < pause && moves()) await pass(clock.frame);
   return moves();
 };

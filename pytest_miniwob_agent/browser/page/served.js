@@ -8,7 +8,7 @@ import { listenAgain } from "./listeners.js";
 import {
   Fault, files, going, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
 } from "./trial.js";
-import { began, clock, frames, pass, queued, rest, restless } from "./clock.js";
+import { ahead, began, clock, frames, pass, queued, rest } from "./clock.js";
 import { dress, trees } from "./motion.js";
 import { giveUp, handle, line, post, quiet, routed, routes } from "./requests.js";
 import { download, stay, told } from "./network.js";
@@ -60,7 +60,7 @@ const now = {
   },
   routed: (method, url) => Boolean(routed(method, url)),
   answered: () => routes().length > 0,
-  dress, inCore, internals, perturb, isOver, listenAgain, recognize, remark, restless, settingUp, stirred,
+  ahead, dress, inCore, internals, perturb, isOver, listenAgain, recognize, remark, settingUp, stirred,
   takeRemarks, watch,
 };
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };

@@ -3,13 +3,14 @@
 
 import { Main, isLeaving, own, plain, trial } from "./world.js";
 import { hover, live, loaded, whileAsking } from "./settle.js";
-import { body, childrenOf, extent, owner, parentOf, shows, target } from "./sight.js";
+import { NEW, body, childrenOf, extent, owner, parentOf, shows, target } from "./sight.js";
 import { byId, ignored, squeeze } from "./leaves.js";
 import { everything } from "./everything.js";
+import { seen } from "./seen.js";
 import { tree } from "./tree.js";
 
 const { SETTLE, FINE_FRAME } = Constants;
-const { frame, pass, rest, restless, time } = Main;
+const { ahead, frame, pass, rest, time } = Main;
 
 const WATCH = 50; // ms between two looks
 const MOST_CHANGES = 40;
@@ -92,37 +93,86 @@ export const takeChanges = () => {
   return changes.splice(0).slice(-MOST_CHANGES);
 };
 
+// From the second version of screens on, a page moves if what is seen of it has changed, until all timers
+// that it then has have run once more.
+const GLANCE = 250; // ms
+const sight = { seen: "", moves: -Infinity, rests: null }; // a text, and times: it moves until, and rested at
+const span = () => Math.max(GLANCE, ahead(Infinity));
+export const presume = () => { sight.moves = time() + span(); };
+export const moves = () => ahead(Infinity) > 0 && (!NEW || time() < sight.moves);
+const look = () => {
+  const before = sight.seen;
+  sight.seen = seen();
+  return sight.seen !== before;
+};
+const watch = async () => {
+  if (!NEW || !ahead(Infinity)) return;
+  await loaded();
+  if (look()) presume();
+};
+
+// Timers that set one another in a row, such as frames, are awaited only so many times: more often if what
+// is seen changes.
+const TURNS = NEW ? 5 : Infinity;
+export const pending = () => ahead(TURNS) > 0;
+
+// Let a page that was just loaded run for a while.
+export const warmUp = async () => {
+  if (!NEW || !own || !trial.full) return await pass(SETTLE);
+  await pass(SETTLE / 2);
+  look();
+  for (const ms of [SETTLE / 2 - GLANCE, GLANCE]) {
+    await pass(ms);
+    await watch();
+  }
+};
+
 // Settle for readers of everything that shows, who can wait themselves (`wait`): time passes only
 // until the page rests. Where it moved before the action, by itself, just a frame passes and
 // the motion that it begins, or what moves would be gone before it could be clicked.
-const GLANCE = 250; // ms
+const pause = async (turns, end) => { while (await rest(turns, end, GLANCE)) glance(); };
 const still = async () => {
   const end = time() + 2 * SETTLE;
-  while (await rest(live.moving, end, GLANCE)) glance();
+  for (;;) {
+    await pause(live.moving ? 0 : TURNS, end);
+    const looked = !NEW || live.moving || sight.rests === time() || time() >= end;
+    if (looked || !ahead(Infinity)) return;
+    await loaded();
+    look();
+    await pause(Infinity, Math.min(end, time() + span()));
+    await loaded();
+    if (look()) presume();
+    else sight.rests = time();
+  }
 };
 export const settleFinely = () => whileAsking(async () => {
   Main.setFrame(FINE_FRAME);
   await loaded();
   glance();
+  sight.rests = null;
+  if (NEW && live.moving) look();
   for (let count = 0; count < 2; count++) {
     if (live.moving && count === 0) await pass(frame());
     await still();
     if (count === 0) await hover();
   }
   await loaded();
-  live.moving = restless();
+  if (NEW && live.moving && look()) presume();
+  live.moving = moves();
 });
 
 // Let exactly so many ms pass; where everything that shows is read, with the changes meanwhile.
 export const wait = async (duration, detailed) => {
-  const watch = detailed ? watchChanges() : null;
+  const note = detailed ? watchChanges() : null;
+  if (detailed) await watch();
   for (const end = time() + duration; time() < end && !isLeaving();) {
     await pass(detailed ? Math.min(WATCH, end - time()) : duration);
-    watch?.();
+    note?.();
+    if (detailed && end - time() <= GLANCE) await watch();
   }
   await hover();
   await loaded();
-  live.moving = restless();
+  live.moving = moves();
 };
 
 // Let up to so many ms pass while the pointer is near the middle of an element that moves.
