@@ -183,8 +183,9 @@ class LocalLauncher:
             driver = start_twice(partial(self._start, options, driver_path))
         except (WebDriverException, OSError) as error:
             why = first_line(error).partition("; For documentation")[0].rstrip(".")
+            by_root = " --no-sandbox" if os.geteuid() == 0 else ""
             hint = (
-                f"To see why, start it by hand: {browser} --headless --no-sandbox --dump-dom"
+                f"To see why, start it by hand: {browser} --headless{by_root} --dump-dom"
                 if DIED.search(why)
                 else f"{driver_path} must be of the same version: {DRIVER_HINT}, or name "
                 "another browser with --miniwob-browser PATH"

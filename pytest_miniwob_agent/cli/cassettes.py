@@ -100,7 +100,7 @@ def prune(options: Namespace) -> int:
         print(display_path(path))
     if not options.yes:
         try:
-            answer = input(f"Remove these {len(paths)} files? [y/N] ")
+            answer = input(f"Remove {counted(len(paths), 'file')}? [y/N] ")
         except EOFError:
             answer = ""
         if answer.strip().lower() not in ("y", "yes"):

@@ -72,6 +72,9 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         report.miniwob_inconclusive = report.failed and error is run.raised
         _attach(item, call, report, run.outcome)
     known = settings_of(item.config).sent_only_texts
+    for traceback, *_ in getattr(report.longrepr, "chain", ()):
+        if traceback.style == "value":  # the message is all: pytest says that frames are hidden
+            traceback.extraline = None
     report.longrepr = redact(report.longrepr, known)
     report.sections = redact(report.sections, known)
     if hasattr(report, "wasxfail"):

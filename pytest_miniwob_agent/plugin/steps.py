@@ -250,7 +250,8 @@ class ResultsFile(Step):
             terminal.line(f"results: {display_path(self._written)}")
             if self._stays and settings.results:
                 kept = display_path(settings.results)
-                terminal.line(f"{self._stays}, so {kept} stays as it was")
+                what = "stays as it was" if settings.results.exists() else "was not written"
+                terminal.line(f"{self._stays}, so {kept} {what}")
         if settings.shard and terminal.verbosity >= 0:
             number, of = settings.shard
             terminal.line(

@@ -43,6 +43,9 @@ COLUMNS = {
 _FORMULA = re.compile(r"""[\t\n]|[\s\x00-\x1f\u200b-\u200f\u2060\ufeff"'`]*[=+\-@]""")
 """The beginning of a text that a spreadsheet may take for a formula."""
 
+_LATER_FORMULA = re.compile(r"""(?<=[;\t])(?=[\s"'`]*[=+\-@\uff1d\uff0b\uff0d\uff20])""")
+"""Places in a text at which a spreadsheet that separates columns there may see a formula begin."""
+
 
 def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
     """Return a result's row of the table; None for what is not known."""
@@ -70,7 +73,7 @@ def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
 def csv_text(results: Results, prices: Mapping[str, Price]) -> str:
     """Return the table as CSV, with a heading; what is not known is empty.
 
-    A text that a spreadsheet may take for a formula has an apostrophe before it.
+    A text that a spreadsheet may take for a formula has an apostrophe before it, also behind a `;`.
     """
     file = io.StringIO()
     writer = csv.DictWriter(file, list(COLUMNS), lineterminator="\n")
@@ -86,4 +89,5 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = "\n".join(re.split("\r\n?", value))  # a writer leaves a lone "\r" without quotes
+    text = _LATER_FORMULA.sub("'", text)
     return f"'{text}" if _FORMULA.match(unicodedata.normalize("NFKC", text)) else text

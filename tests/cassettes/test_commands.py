@@ -136,6 +136,7 @@ class TestWithCollectedItems:
             monkeypatch.setattr("sys.stdin", io.StringIO(answer))
             out = run("prune", status=1)
             assert out.startswith(f"{FOLDER}/gone-task/1.yaml\n")
+            assert "Remove 1 file? [y/N]" in out
             assert "nothing removed; --yes does not ask" in out
             assert orphan.exists()
         monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))

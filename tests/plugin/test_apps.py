@@ -315,6 +315,7 @@ def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
     result.assert_outcomes(errors=len(ERRORS))
     for lines in ERRORS.values():
         result.stdout.fnmatch_lines(lines)
+    result.stdout.no_fnmatch_line("*traceback entries are hidden*")
     assert not list(app.path.glob("cassettes/**/*.traffic.jsonl"))
 
 

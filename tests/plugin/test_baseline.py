@@ -104,7 +104,8 @@ class TestResults:
         project.makeconftest(
             FAKE_PAGE.replace("Element(1,", "Element(1 + (miniwob_case.task == 'click-tab-2'),")
         )
-        run("--miniwob-results=all.jsonl")
+        result = run("--miniwob-results=all.jsonl")
+        result.stdout.fnmatch_lines(["*, so all.jsonl was not written"])
         written = project.path / "all.incomplete.jsonl"
         found = {r.case: r for r in read_results(written).results}
         assert (found[MENU].outcome, found[MENU].reason) == ("error", "NotRecorded")

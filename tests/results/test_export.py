@@ -78,6 +78,11 @@ def test_a_text_is_no_formula_for_a_spreadsheet(export, text):
     assert row["reward"] == "-1.0"
 
 
+def test_a_text_is_no_formula_where_columns_are_separated_by_semicolons(export):
+    [row] = csv.DictReader(io.StringIO(export([replace(result(), model="a;=1+1;b; -2")])[1].out))
+    assert row["model"] == "a;'=1+1;b;' -2"
+
+
 @pytest.mark.parametrize("text", ["gpt-5", "a=b", "openai/gpt-5", "m, -x", "1e5", "<b>"])
 def test_other_texts_are_as_they_were(export, text):
     [row] = csv.DictReader(io.StringIO(export([replace(result(), model=text)])[1].out))
