@@ -20,7 +20,7 @@ import urllib3
 from urllib3 import BaseHTTPResponse, Timeout, connection
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets
+from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets, TooLarge, too_large
 from pytest_miniwob_agent.connections import LOCAL, trusting
 from pytest_miniwob_agent.core.app import (
     AppTask,
@@ -40,6 +40,9 @@ CROWDED = 1.0
 
 POLL = 0.02
 """Real seconds between two questions whether a request is to be set aside."""
+
+PART = 2**16
+"""Bytes of an answer that are read at a time."""
 
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
 """Media types of answers that `fetch` gets by and by."""
@@ -172,7 +175,7 @@ class LiveApp:
         self._polls: set[tuple[str, str]] = set()  # methods and paths of long polls
         self._changes = 0  # requests that may change something
         self._count = 0
-        self._inbox = Inbox(self._text_to_page)
+        self._inbox = Inbox(self._text_to_page, self._largest)
         self._sockets = Sockets(self._inbox)
         self._secrets: dict[str, str] = {}  # stand-ins of what neither page nor tape may have
         renamed = {
@@ -194,7 +197,7 @@ class LiveApp:
     def begin_trial(self) -> None:
         """Close the sockets of the trial before."""
         self._sockets.leave_all()
-        self._inbox = Inbox(self._text_to_page)
+        self._inbox = Inbox(self._text_to_page, self._largest)
         self._sockets = Sockets(self._inbox)
         self._count = 0
 
@@ -243,7 +246,9 @@ class LiveApp:
         def come(_: object) -> None:
             if self._changes > changes:
                 self._polls.add(place)
-            if asked.exception():
+            if isinstance(error := asked.exception(), TooLarge):
+                inbox.error = error
+            if error:
                 inbox.put(socket, "error")
             else:
                 inbox.put(socket, "answer", response=asked.result())
@@ -320,18 +325,24 @@ class LiveApp:
                 socket = self._number()
                 self._sockets.pass_on(socket, found)
                 return self._for_page(request, PageResponse(found.status, kept, socket=socket))
-            body = found.data
+            body = self._body_of(found, request)
         except HTTPError as error:
             raise PageError(
                 f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does it "
                 f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
             ) from None
-        if len(body) > self._largest:
-            raise PageError(
-                f"{request} got {len(body):,} bytes, which is more than a recording takes "
-                f"({self._largest:,}): let the task do without it, or give --miniwob-max-answer"
-            )
         return self._for_page(request, PageResponse(found.status, kept, body))
+
+    def _body_of(self, found: BaseHTTPResponse, request: PageRequest) -> bytes:
+        """Read an answer, which may have no end."""
+        parts, size = [], 0
+        while part := found.read(PART):
+            parts.append(part)
+            size += len(part)
+            if size > self._largest:
+                found.close()
+                raise TooLarge(f"{request} got {too_large(self._largest)}")
+        return b"".join(parts)
 
     def _for_page(self, request: PageRequest, found: PageResponse) -> PageResponse:
         content, body = found.header("content-type"), found.body

@@ -45,18 +45,32 @@ GOING_AWAY = 1001
 """The code of a socket that is closed as its page is left."""
 
 
+class TooLarge(PageError):
+    """An app sends more bytes than a recording takes."""
+
+
+def too_large(largest: int) -> str:
+    """Return what is said of more bytes than a recording takes."""
+    return (
+        f"more bytes than a recording takes ({largest:,}): let the task do without it, or give "
+        "--miniwob-max-answer"
+    )
+
+
 class Inbox:
     """What has come for the page, and until when more is waited for; any thread may use it.
 
     Args:
         to_page: rewrites a text for the page.
+        largest: bytes that can be recorded in a trial.
 
     Attributes:
         error: what went wrong where the app's messages are read.
     """
 
-    def __init__(self, to_page: Callable[[str], str]) -> None:
-        self._to_page = to_page
+    def __init__(self, to_page: Callable[[str], str], largest: int) -> None:
+        self._to_page, self.largest = to_page, largest
+        self._left = largest
         self._lock = threading.Lock()
         self._came: list[PageMessage] = []
         self.error: Exception | None = None
@@ -79,8 +93,12 @@ class Inbox:
             }
 
     def put(self, socket: int, type_: str, silence: float = SILENCE, **more: object) -> None:
-        """Add a message of a socket that is open; texts are rewritten."""
-        if isinstance(data := more.get("data"), bytes):
+        """Add a message of a socket that is open; texts are rewritten. Raises a `TooLarge`."""
+        data = more.get("data")
+        self._left -= len(data) if isinstance(data, str | bytes) else 0
+        if self._left < 0:
+            raise TooLarge(f"by sockets and streams came {too_large(self.largest)}")
+        if isinstance(data, bytes):
             more |= {"data": base64.b64encode(data).decode(), "binary": True}
         elif isinstance(data, str):
             more["data"] = self._to_page(data)
@@ -169,6 +187,8 @@ class Sockets:
                 read(socket, *values)
             except Exception as error:  # noqa: BLE001 - such as one of the task's `scrub`
                 self._inbox.error = error
+                if end := self._ends.get(socket):
+                    end.close()  # nobody reads on
             self._inbox.close(socket)
             self._ends.pop(socket, None)
 
@@ -215,7 +235,7 @@ class Sockets:
             fatal = found.status != 200 or "text/event-stream" not in found.headers["content-type"]
             if not fatal:
                 put("open")
-                for event in events(blocks(found)):
+                for event in events(blocks(found, self._inbox.largest)):
                     put(**event)
         except (HTTPError, LookupError):
             pass
@@ -225,7 +245,7 @@ class Sockets:
         put = partial(self._inbox.put, socket, silence=STALLED)
         self._ends[socket] = found
         try:
-            for block in blocks(found):
+            for block in blocks(found, self._inbox.largest):
                 try:
                     put("message", data=block.decode())
                 except UnicodeDecodeError:
@@ -235,11 +255,13 @@ class Sockets:
             put("error")
 
 
-def blocks(found: BaseHTTPResponse) -> Iterator[bytes]:
-    """The body of an answer as it comes, in whole lines."""
+def blocks(found: BaseHTTPResponse, largest: int) -> Iterator[bytes]:
+    """The body of an answer as it comes, in whole lines; raises a `TooLarge`."""
     left = b""
     while part := found.read1():
         whole, end, left = (left + part).rpartition(b"\n")
+        if len(left) > largest:
+            raise TooLarge(f"a line of a stream has {too_large(largest)}")
         if end:
             yield whole + end
     if left:

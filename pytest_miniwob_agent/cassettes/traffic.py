@@ -29,6 +29,9 @@ from pytest_miniwob_agent.core.files import display_path, write_atomically
 
 SCHEMA = 1
 
+LARGEST = 500_000_000
+"""Bytes of the largest body that is recorded or read; a small file may hold far more."""
+
 SHOWN = 2_000
 """Characters of a body that is kept to be shown where another one is sent."""
 
@@ -70,8 +73,10 @@ class Bodies:
             return b""
         path = self.file_of(digest)
         try:
-            body = gzip.decompress(path.read_bytes())
+            with gzip.open(path) as file:
+                body = file.read(LARGEST + 1)
             problem = "" if digest_of(body) == digest else "was changed"
+            problem = problem if len(body) <= LARGEST else "is larger than a recording takes"
         except FileNotFoundError:
             problem = "is missing"
         except (OSError, EOFError, zlib.error):

@@ -114,6 +114,7 @@ def _open_app(
     from pytest_miniwob_agent.cassettes.files import Record
     from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
     from pytest_miniwob_agent.cassettes.recording import bypass_vcr
+    from pytest_miniwob_agent.cassettes.traffic import LARGEST
 
     run, settings = _run_of(request), settings_of(request.config)
     case = run.problem.case
@@ -121,7 +122,7 @@ def _open_app(
     def start() -> tuple[Any, LiveApp]:
         values = {name: _app_of(request, task, name) for name in (task.app, *task.origins)}
         addresses = [address_of(task, *named) for named in values.items()]
-        live = LiveApp(task, addresses, bypass_vcr, settings.max_answer * 1_000_000)
+        live = LiveApp(task, addresses, bypass_vcr, min(settings.max_answer * 1_000_000, LARGEST))
         request.addfinalizer(live.close)
         return values[task.app], live
 

@@ -3,6 +3,7 @@
 import pytest
 from support.projects import ROOT
 
+from pytest_miniwob_agent.cassettes import traffic as traffic_module
 from pytest_miniwob_agent.cassettes.folder import Used, find_cassette
 from pytest_miniwob_agent.cassettes.format import write_cassette
 from pytest_miniwob_agent.cassettes.traffic import Bodies, Exchange, Traffic, Trial
@@ -72,6 +73,14 @@ def test_a_missing_or_changed_body_is_found_with_how_to_get_it_back(folder, cont
     assert damage[:2] == ("damaged", traffic.name)
     assert problem in damage[2]
     assert "git checkout -- cassettes/bodies/" in damage[2]
+
+
+def test_no_more_of_a_body_is_unpacked_than_a_recording_takes(folder, monkeypatch):
+    monkeypatch.setattr(traffic_module, "LARGEST", 1_000)
+    record(folder, bytes(1_001))
+    assert "is larger than a recording takes" in found_in(folder)[0][2]
+    record(folder, bytes(1_000))
+    assert ("damaged", "1.traffic.jsonl") not in [each[:2] for each in found_in(folder)]
 
 
 def test_traffic_that_can_not_be_read_is_found_and_its_bodies_stay(folder):

@@ -1,0 +1,67 @@
+"""A running app that sends without end."""
+
+import contextlib
+import socketserver
+
+import pytest
+from support.servers import LoopbackServer, wait_until
+
+from pytest_miniwob_agent import AppTask, PageError
+from pytest_miniwob_agent.browser.live_app import LiveApp
+from pytest_miniwob_agent.core.app import PageRequest
+
+
+@pytest.fixture
+def app():
+    """The app, of whose answers a megabyte can be recorded; `sent` counts those of the app."""
+    sent = []
+
+    class Endless(socketserver.BaseRequestHandler):
+        def handle(self):
+            kind = self.request.recv(9_000).split()[1].removeprefix(b"/")
+            content = {b"lines": b"text/event-stream", b"line": b"text/event-stream"}
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\n\r\n" % content.get(kind, b"image/png")
+            part = b"data: %s\n\n" % (b"x" * 60_000) if kind == b"lines" else bytes(60_000)
+            with contextlib.suppress(OSError):
+                self.request.sendall(head)
+                while len(sent) < 2_000:
+                    self.request.sendall(part)
+                    sent.append(len(part))
+
+    server = LoopbackServer(Endless)
+    task = AppTask("t", app="a", goal="g", solved_when=lambda trial: None)
+    address = server.url.removesuffix("/v1")
+    app = LiveApp(task, [address], contextlib.nullcontext, largest=1_000_000)
+    app.sent = sent
+    yield app
+    app.close()
+    server.close()
+
+
+def ask(app, kind, path):
+    return app.answer(PageRequest(kind, "GET", f"http://app.localhost{path}"), lambda: False)
+
+
+def test_no_more_of_an_answer_is_read_than_a_recording_takes(app):
+    with pytest.raises(
+        PageError, match=r"GET /x got more bytes than a recording takes \(1,000,000"
+    ):
+        ask(app, "Image", "/x")
+    assert len(app.sent) < 1_000
+
+
+@pytest.mark.parametrize("path", ["/lines", "/line"])
+def test_no_more_of_a_stream_is_read_than_a_recording_takes(app, path):
+    assert ask(app, "Fetch", path).socket
+    found = []
+
+    def told():
+        try:
+            app.messages()
+        except PageError as error:
+            found.append(str(error))
+        return found
+
+    wait_until(told)
+    assert "more bytes than a recording takes" in found[0]
+    assert len(app.sent) < 1_000
