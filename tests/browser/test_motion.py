@@ -5,7 +5,7 @@ import time
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Click, Press, Wait
+from pytest_miniwob_agent import Click, Drag, Press, Wait
 
 pytestmark = pytest.mark.integration
 
@@ -297,3 +297,13 @@ def test_motion_that_an_action_begins_is_awaited_beside_a_loop_and_ends(pages):
     ended = env.step(Wait(12)).observation
     assert logged(ended) == "there there"
     assert not state(ended)
+
+
+def test_a_drag_in_which_time_passes_does_not_end_motion(pages):
+    script = "setInterval(() => { box.textContent = Date.now(); }, 240);"
+    env = pages.make(PAGE.format(style="", body=STILL, task=TASK, script=script))
+    first = env.reset(screen="full")
+    assert state(first) == ["moving"]
+    ids = [element.id for element in first.elements if element.id]
+    for _ in range(4):
+        assert state(env.step(Drag(ids[0], ids[1])).observation)[0] == "moving"

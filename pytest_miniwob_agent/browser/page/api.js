@@ -13,7 +13,7 @@ import { everything } from "./everything.js";
 import { tree } from "./tree.js";
 import { gone, located, news } from "./locators.js";
 import { goalNow, markup } from "./html.js";
-import { follow, moves, pending, presume, settleFinely, takeChanges, wait, warmUp } from "./waiting.js";
+import { follow, moves, pending, presume, settleFinely, step, takeChanges, wait, warmUp } from "./waiting.js";
 import { seen } from "./seen.js";
 import { aim, caret, option, reach, spinner } from "./aim.js";
 import { covered, expect, missed } from "./effect.js";
@@ -224,7 +224,7 @@ window.miniwobAgent = {
   settleFinely,
   wait,
   ticks: () => Main.ahead(Infinity) > 0,
-  frame: () => pass(Main.frame()),
+  frame: step,
   follow,
   shown: () => [...everything(), ...takeChanges()],
   seen,

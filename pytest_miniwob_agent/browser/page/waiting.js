@@ -100,6 +100,11 @@ const sight = { seen: "", moves: -Infinity, rests: null }; // a text, and times:
 const span = () => Math.max(GLANCE, ahead(Infinity));
 export const presume = () => { sight.moves = time() + span(); };
 export const moves = () => ahead(Infinity) > 0 && (!NEW || time() < sight.moves);
+// Let a frame pass in the midst of an action, which does not tell whether the page moves.
+export const step = async () => {
+  sight.moves += frame();
+  await pass(frame());
+};
 const look = () => {
   const before = sight.seen;
   sight.seen = seen();
