@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -335,7 +335,7 @@ class NativeInput:
             case actions.Press(key, times):
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
-                self.gesture.type(*[_known(key)] * times)
+                self.gesture.type(*[_one_of(actions.KEYS, key)] * times)
             case actions.PressKeys(keys, times):
                 pressed = actions.keys_of(keys)
                 _require(pressed, f"there is no key {sanitize_line(keys)}")
@@ -344,7 +344,7 @@ class NativeInput:
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self._holding(held, lambda: self.gesture.type(*[last] * times))
             case actions.Hold(key):
-                self.gesture.hold(_known(key))
+                self.gesture.hold(_one_of(actions.MODIFIERS, key))
                 self._held.add(key)
             case actions.Release(key):
                 _require(key in self._held, f"{key} is not held")
@@ -399,7 +399,7 @@ class NativeInput:
 
     def _holding(self, keys: Sequence[str], press: Callable[[], None]) -> None:
         """Hold keys, but for those that are held already, during some input."""
-        wanted = [_known(key) for key in dict.fromkeys(keys) if key not in self._held]
+        wanted = [_one_of(NAMED, key) for key in dict.fromkeys(keys) if key not in self._held]
         for key in wanted:
             self.gesture.hold(key)
         press()
@@ -552,6 +552,6 @@ def _value_of(kind: str, text: str) -> str:
     return text
 
 
-def _known(key: str) -> str:
-    _require(key in NAMED, f"there is no key {sanitize_line(key)}")
+def _one_of(keys: Container[str], key: str) -> str:
+    _require(key in keys, f"there is no key {sanitize_line(key)}")
     return key

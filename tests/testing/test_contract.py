@@ -102,7 +102,7 @@ class AsksBeforeTheReset(Good):
         self.ask(type("Nothing", (), {"goal": "begin"}), llm)
 
 
-@fails(ACT, "is not an action of")
+@fails(ACT, "takes an action, such as Click(4), and not")
 class ActsWithText(Good):
     def act(self, env, id):
         return env.step(f"click id={id}")
