@@ -26,7 +26,7 @@ STEPS = {
     "anchor": "click button Menu; click button Edit",
     "animationend": "click button Next; click button Finish",
     "antd-datepicker": "click textbox Select date; click cell 15",
-    "antd-form": "enter spinbutton Quantity > 5; click checkbox Agree; click switch Notify; "
+    "antd-form": "enter spinbutton * Quantity > 5; click checkbox Agree; click switch Notify; "
     "click radio star star #4; click radio Large; click button Submit; click button OK",
     "antd-select": "click combobox; type Lucy; click text Lucy",
     "antd-upload": "upload button Click to Upload",
