@@ -293,7 +293,7 @@ def test_problems_are_those_of_browsergym(page):
     assert len(sample) == 40
     theirs = subprocess.run(
         [
-            program_of(BROWSERGYM, "python"), ROOT / "tests" / "browsergym_goals.py",
+            program_of(BROWSERGYM, "python"), ROOT / "tests" / "browser" / "browsergym_goals.py",
             page_path("click-test").parent, find_browser(headed=True),
         ],
         input="\n".join(f"{row['task']} {row['task_seed']}" for row in sample),
