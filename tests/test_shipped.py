@@ -40,7 +40,6 @@ SHORT = {"rci/results", "webwise/results", "tools/results"}
 
 @pytest.fixture
 def replay(shipped):
-    """Run a suite against the results of a file."""
     return lambda suite, baseline, *args: shipped(suite, f"--miniwob-baseline={baseline}", *args)
 
 

@@ -62,7 +62,6 @@ class Collector:
                 self.spans += scope.spans
 
     def below(self, span):
-        """The spans below another, in the order of their beginning."""
         found = [one for one in self.spans if one.parent_span_id == span.span_id]
         return sorted(found, key=lambda one: one.start_time_unix_nano)
 
@@ -73,7 +72,6 @@ class Collector:
 
 
 def attributes(described):
-    """The attributes of a span, event or resource."""
     found = {}
     for one in described.attributes:
         value = getattr(one.value, one.value.WhichOneof("value"))

@@ -79,7 +79,6 @@ for _name, _make in AGENTS.items():  # a class such as TestReflective, as a user
 
 
 def phrases():
-    """Pieces of the built-in prompts, such as the forms of replies, and hostile pieces."""
     texts = [
         path.read_text()
         for path in Path(pytest_miniwob_agent.__file__).parent.glob("agents/*/prompts/*.txt")

@@ -46,7 +46,6 @@ def install(tmp_path, monkeypatch):
 
 
 def refuse(name, **given):
-    """The message of the error for an agent that can't be loaded."""
     with pytest.raises(UsageError) as caught:
         load_agent(name, **given)
     return str(caught.value)

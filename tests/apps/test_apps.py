@@ -190,11 +190,9 @@ class Project:
         return self.results.read_bytes(), self.fixtures.read_text().split()
 
     def record(self, model):
-        """Record what is missing; returns as `run`."""
         return self.run(*recording(model), OPENAI_API_KEY="none")
 
     def tapes(self):
-        """All that was recorded: the bytes of each file."""
         files = (path for path in self.cassettes.rglob("*") if path.is_file())
         return {path.relative_to(self.cassettes): path.read_bytes() for path in files}
 
@@ -203,7 +201,6 @@ IN_ORDER = "-pno:randomly"
 
 
 def recording(model):
-    """The options of a recording from a model."""
     return IN_ORDER, "--miniwob-record=new_episodes", f"--miniwob-base-url={model.url}"
 
 
@@ -242,7 +239,6 @@ NAMED = {
     params=[pytest.param(name, marks=pytest.mark.xdist_group(f"app-{name}")) for name in NAMED],
 )
 def recorded(request, model, tmp_path_factory):
-    """A project that was recorded from its running app, the results, and the app's fixtures."""
     name, started, needs, arguments = NAMED[request.param]
     if needs and not needs.exists():
         pytest.skip(f"no {needs}: run make apps")
@@ -266,7 +262,6 @@ def load(processes):
 
 
 def check(recorded, *arguments, **environment):
-    """Replay a project with its app off: the results and the tapes are those of the recording."""
     project, results, started = recorded
     tapes = project.tapes()
     replayed, fixtures = project.run(*arguments, **environment)
@@ -346,7 +341,6 @@ MOMENTS = 4
 
 
 def record_until(last, source, folder, model):
-    """Record a copy of a project, killed before a change on disk; the copy and all changes."""
     project = Project(source, folder, ["-korder"])
     changes = folder / "changes.txt"
     own = {"KILL_AT": str(last), "CHANGES": str(changes), "OPENAI_API_KEY": "none"}
@@ -360,7 +354,6 @@ def record_until(last, source, folder, model):
     params=[pytest.param(kind, marks=pytest.mark.xdist_group(kind)) for kind in ("first", "again")],
 )
 def whole(request, model, tmp_path_factory):
-    """A project to record, the changes on disk and the calls that this takes undisturbed."""
     folder = tmp_path_factory.mktemp("whole")
     source = ROOT / "tests" / "apps" / "flask_shop"
     if request.param == "again":

@@ -10,14 +10,11 @@ from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
 @pytest.fixture
 def pages(tmp_path, browser):
-    """A folder of pages of one's own, in the shared browser."""
     return Pages(tmp_path / "pages", browser)
 
 
 @pytest.fixture
 def page(browser):
-    """Make the environment of a task, in the shared browser if none is given."""
-
     def make(task, seed=1, browser=browser):
         return MiniwobPage(browser, Case(task, installed_tasks()[task], seed))
 
@@ -26,8 +23,6 @@ def page(browser):
 
 @pytest.fixture
 def open_page(page):
-    """Make the environment of a task and reset it; returns both."""
-
     def make(task, seed=1):
         env = page(task, seed)
         return env, env.reset()

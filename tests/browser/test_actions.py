@@ -28,7 +28,6 @@ pytestmark = pytest.mark.integration
 
 
 def find(observation, **wanted):
-    """The id of the first element with these attributes."""
     return next(
         one.id
         for one in observation.elements
@@ -37,7 +36,6 @@ def find(observation, **wanted):
 
 
 def do(env, *actions):
-    """Take actions, all of them possible; the last one's transition."""
     for action in actions:
         transition = env.step(action)
         assert transition.error is None

@@ -11,8 +11,6 @@ TASK = '<script>window.task = {goal: "g", reward: () => window.hit ? 1 : 0}</scr
 
 @pytest.fixture
 def open_tree(pages):
-    """Open a page with this body; returns the environment and what the tree shows."""
-
     def make(body, version=2):
         env = pages.make(TASK + body)
         env.screen_version = version

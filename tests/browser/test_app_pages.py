@@ -56,8 +56,6 @@ class Site:
 
 @pytest.fixture
 def show(tmp_path, browser, monkeypatch):
-    """Open and reset an app of some pages; returns the environment and what is seen."""
-
     def begin(pages):
         task = AppTask("task", app="http://app", goal="Do it.", solved_when=lambda trial: None)
         page = TaskPage("task", "apps", tmp_path / "test.py", app=task)

@@ -26,18 +26,15 @@ RED = Element(1, "button", "Red")
 
 
 def bids(seen):
-    """The ids in the lines of the tree, by what else the lines say."""
     lines = re.findall(r"\[(\d+)\] (.*?), visible", seen["axtree_txt"])
     return {what: bid for bid, what in lines}
 
 
 def fields(seen, role="textbox"):
-    """The ids of the fields of a role."""
     return re.findall(rf"\[(\d+)\] {role}", seen["axtree_txt"])
 
 
 def middle(browser, selector):
-    """The middle of an element."""
     return run_script(
         browser,
         "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
@@ -58,8 +55,6 @@ def end(player, *texts):
 
 @pytest.fixture
 def play(page):
-    """Open a task; its player and the first observation."""
-
     def start(task, seed=1, screenshot=False):
         player = Player(page(task, seed), screenshot=screenshot)
         return player, player.reset()

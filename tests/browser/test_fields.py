@@ -18,8 +18,6 @@ SAY = """
 
 @pytest.fixture
 def enter(pages):
-    """Enter a text to a field; the error, the field's value, and what the page has heard."""
-
     def make(field, text, version=2):
         body = f"<label>F <input {field} oninput=say(event) onchange=say(event)></label>"
         env = pages.make(TASK + body + SAY)

@@ -62,13 +62,11 @@ def machine(tmp_path):
 
 
 def seen(pages):
-    """The page as text and as a picture, and what has drawn it."""
     env = pages.open("page")
     return env.reset(screen="full"), env.look(whole=True).png, env.fonts()
 
 
 def elsewhere(pages, see, **options):
-    """What is seen of pages in a browser of its own, and whether that has the fonts."""
     with closing(process.Browser(**options)) as browser:
         return see(Pages(pages.folder, browser)), browser.has_fonts
 

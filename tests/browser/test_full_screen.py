@@ -32,7 +32,6 @@ PAGE = """
 
 @pytest.fixture
 def shown(pages):
-    """The details of each element of `PAGE` by its DOM id, or by its text."""
     _, seen = pages.show(PAGE + TASK, screen="full")
     return {one.dom_id or one.text: {**dict(one.details), "id": one.id} for one in seen.elements}
 
@@ -109,7 +108,6 @@ def test_a_drawing_is_shown_as_a_mosaic(page):
 
 
 def play(env, *actions):
-    """Take actions of a full screen; the last one's transition."""
     env.reset(screen="full")
     for action in actions:
         transition = env.step(action)

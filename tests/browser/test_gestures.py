@@ -13,7 +13,6 @@ from pytest_miniwob_agent.core import actions
 
 @pytest.fixture(scope="module")
 def browser():
-    """A browser of its own, as its driver is used."""
     with closing(Browser()) as browser:
         yield browser
 

@@ -33,7 +33,6 @@ RUN = """
 
 @pytest.fixture
 def on_grid(grid):
-    """Make a browser on the Grid, of a worker."""
     made = []
 
     def make(worker="", capabilities=(), serve=None, url=grid.with_user):

@@ -35,8 +35,6 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def drive(page):
-    """Let a function, or an agent, drive the page of a task, or another one; the episode."""
-
     def drive(work, task="click-test-2", page=None, make=page, **more):
         agent = work if hasattr(work, "solve") else Driving(work)
         episode, _ = play(

@@ -122,7 +122,6 @@ WINDOWS = [
 
 
 def named(before=""):
-    """Elements with these names and ids, each of which begins with a text."""
     fields = "".join(f'<input name="{before}{name}" size="1">' for name in FIELDS)
     images = "".join(f'<img name="{before}{name}" src="data:,">' for name in DOCUMENTS)
     links = "".join(f'<a id="{before}{name}">link</a>' for name in WINDOWS)

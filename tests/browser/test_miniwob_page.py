@@ -26,7 +26,6 @@ pytestmark = pytest.mark.integration
 
 
 def find(observation, **wanted):
-    """The one element with these attributes."""
     [found] = [
         one
         for one in observation.elements

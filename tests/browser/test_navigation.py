@@ -16,7 +16,6 @@ COUNTING = """<p id=out></p><script>
 
 @pytest.fixture
 def site(pages):
-    """Two pages that lead to each other, and count their visits; the environment and the first."""
     pages.write(
         start_html=f"<!DOCTYPE html><body>{TASK}{COUNTING}<a href=next.html>Next</a>",
         next_html=f"<!DOCTYPE html><body>{TASK}{COUNTING}<a href=#part>Part</a><h1 id=part>P</h1>",

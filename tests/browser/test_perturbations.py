@@ -46,8 +46,6 @@ FORM = """
 
 @pytest.fixture
 def perturbed(pages):
-    """Open a page under a perturbation; returns it and the first screen."""
-
     def show(kind, body=FORM, seed=1):
         page = pages.make(body, seed).perturb(shipped_kinds().get(kind, kind))
         return page, page.reset()
@@ -179,7 +177,6 @@ def test_requests_by_other_means_are_perturbed_too(perturbed):
 
 @pytest.fixture
 def site(pages):
-    """A site of two pages, by the script of a perturbation."""
     pages.write(
         site__index_html=f"{TASK}<a href=next.html>On</a>",
         site__next_html=f"{TASK}<a href=index.html>Back</a><p id=x>Here</p>",

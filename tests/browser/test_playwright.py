@@ -45,7 +45,6 @@ def drive(pages, playwright):
 
 
 def late(ms):
-    """The body of a page on which a button comes so many ms after a click."""
     return f"""
         <button id="go" onclick="setTimeout(come, {ms})">Go</button><p id="clock"></p>
         <script>

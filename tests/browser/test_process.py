@@ -33,7 +33,6 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def start_browser():
-    """Start a browser that a test may kill."""
     started = []
 
     def start(**options):

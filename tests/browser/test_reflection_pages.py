@@ -27,7 +27,6 @@ class Chooser(Visitor):
     """Knows what the goal says, and nothing of the choices."""
 
     def try_out(self, *texts):
-        """Begin a trial and choose; what the page says of it."""
         self.begin()
         for text in texts:
             self.click(f"{re.escape(text)}$", tag="button")

@@ -42,13 +42,11 @@ def replay(folder, *args, **env):
 
 @pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.sweep)])
 def selected(request):
-    """The arguments that select the items to replay."""
     return ["-k", FEW] if request.param == "few" else []
 
 
 @pytest.fixture(scope="module")
 def plain(selected, tmp_path_factory):
-    """A replay in order, in one process and without a window."""
     folder = tmp_path_factory.mktemp("plain")
     return replay(folder, "-p", "no:randomly", *selected)
 

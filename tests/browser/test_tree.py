@@ -14,8 +14,6 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def open_tree(pages):
-    """Open a page with this body; returns the environment and its first screen as lines."""
-
     def make(body):
         env, seen = pages.show(TASK + body, screen="tree")
         return env, lines(seen)

@@ -294,7 +294,6 @@ def pages(browser, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def told(pages):
-    """What is on the screen after each kind has begun."""
     env = pages.open("work")
     seen = env.reset()
     return {name: texts(click(env, seen, name).observation) for name in KINDS}

@@ -28,7 +28,6 @@ BODY = {"model": "m", "messages": MESSAGES, "tools": [TOOL, ENTER], "temperature
 
 
 def make_call(prompt="one", text="click id=1", origin=ORIGIN, usage=None, model="m"):
-    """A recorded call."""
     body = {"model": model, "messages": [{"role": "user", "content": prompt}], "temperature": 0}
     message = {"role": "assistant", "content": text}
     answer = {"model": "m", "choices": [{"index": 0, "message": message}]}

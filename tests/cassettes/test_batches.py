@@ -28,7 +28,6 @@ def server():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch, server):
-    """The current folder, with the key and the address of the server in the environment."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
@@ -54,7 +53,6 @@ def write(folder, *requests):
 
 
 def answers(folder):
-    """Texts of the answer file, by request id."""
     path = folder / ".miniwob/answers.jsonl"
     answers = [json.loads(line) for line in path.read_text("utf-8").strip().split("\n")]
     texts = {

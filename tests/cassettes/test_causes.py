@@ -35,7 +35,6 @@ def changed(body, place, value):
 
 
 def drift(body, *, path=CHAT, origin=ORIGIN, calls=()):
-    """The drift of a request, against these bodies or calls, or the one above."""
     recorded = [
         asked if isinstance(asked, Call) else Call(Request(CHAT, asked), completion(), ORIGIN)
         for asked in calls or [BODY]

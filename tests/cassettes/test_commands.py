@@ -32,7 +32,6 @@ def run(capsys):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current folder, with one cassette."""
     monkeypatch.chdir(tmp_path)
     path = plant(tmp_path, MENU)
     summary = type(ORIGIN)("summarise", 1, 1, ORIGIN.prompts, "c" * 12, "d" * 12)

@@ -29,14 +29,12 @@ def pending(cassettes, prompt, stem=STEM):
 
 
 def answer(request, text="DONE"):
-    """A line of a Batch API output file."""
     response = {"status_code": 200, "request_id": "r", "body": completion(text)}
     return {"custom_id": request["custom_id"], "response": response, "error": None}
 
 
 @pytest.fixture
 def files(tmp_path):
-    """Answer file, batch file with one request, and the cassette folder."""
     request = pending(tmp_path, "one")
     update_pending(tmp_path / "pending.jsonl", {STEM}, [request])
     return tmp_path / "answers.jsonl", tmp_path / "pending.jsonl", tmp_path, request

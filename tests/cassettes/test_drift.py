@@ -12,7 +12,6 @@ PLAN = REFLECTIVE_PROMPTS / "plan.txt"
 
 @pytest.fixture
 def changed_prompts(record):
-    """The recorded project, with a changed prompt text in the folder `mine`."""
     text = PLAN.read_text(encoding="utf-8")
     record.mkdir("mine").joinpath("plan.txt").write_text(
         text.replace("Done so far:", "Done until now:"), encoding="utf-8"

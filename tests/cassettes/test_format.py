@@ -199,7 +199,6 @@ GEMINI_END = {"candidates": [{"content": {"parts": [{"text": "A"}]}, "finishReas
 
 
 def of_responses(kind):
-    """Pieces of two texts that come in turns."""
     kind, name = {"type": f"response.{kind}.delta"}, "summary_index" if "y" in kind else "index"
     for number, half in enumerate(PIECES):
         for index, piece in enumerate(("other ", half)):

@@ -35,7 +35,6 @@ class Recording(Project):
         return self.path / "output"
 
     def start(self, *args):
-        """Record in another process, and return it."""
         with self.output.open("wb") as file:
             return subprocess.Popen(
                 [sys.executable, "-m", "pytest", f"--miniwob-base-url={self.server.url}", *args],
@@ -66,7 +65,6 @@ class Recording(Project):
             self.server.reply = solve_menu
 
     def tree(self, folder="cassettes"):
-        """The content of every file below the folder, by its path."""
         top = self.path / folder
         return {
             str(path.relative_to(top)): path.read_bytes()
@@ -75,12 +73,10 @@ class Recording(Project):
         }
 
     def calls(self):
-        """Count the calls in the files, each of which must be a readable cassette."""
         top = self.path / "cassettes"
         return sum(len(read_cassette(top / name)) for name in self.tree())
 
     def undisturbed(self, **outcomes):
-        """The files of a recording that is not killed, and the number of its calls."""
         self.record("--miniwob-cassettes=undisturbed").assert_outcomes(**outcomes)
         needed = len(self.server.requests)
         self.server.requests.clear()

@@ -39,7 +39,6 @@ def item(folder, record=Record.NONE):
 
 
 def record(folder, *bodies):
-    """Record these requests, and return the text of the cassette."""
     llm = item(folder, Record.NEW_EPISODES)
     with contextlib.closing(llm.files):
         for body in bodies:
@@ -62,7 +61,6 @@ def drift(folder, body):
 
 @pytest.fixture
 def recorded(tmp_path, monkeypatch):
-    """A folder with the recording of one call with a picture."""
     monkeypatch.chdir(tmp_path)
     record(tmp_path, chat_body(PNG))
     return tmp_path

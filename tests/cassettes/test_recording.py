@@ -29,7 +29,6 @@ MODELS = contextlib.ExitStack()
 
 @pytest.fixture(autouse=True)
 def closed_models():
-    """Close the connections to servers that a test has opened."""
     with MODELS:
         yield
 
@@ -49,7 +48,6 @@ def model(folder, record, *args, **options):
 
 
 def play(folder, record, *prompts, url=None, limits=None, **options):
-    """Make these calls and end the item; returns the completions."""
     llm = model(folder, record, url, **options)
     texts = [llm.complete(prompt, "plan").text for prompt in prompts]
     llm.finish(limits or Limits())
@@ -57,7 +55,6 @@ def play(folder, record, *prompts, url=None, limits=None, **options):
 
 
 def ask(llm, prompt, origin):
-    """Make a call as an episode does."""
     messages = [{"role": "user", "content": prompt}]
     llm.post(chat_request(llm.model, messages, llm.params), origin)
 
@@ -68,7 +65,6 @@ def prompts_in(path):
 
 @pytest.fixture
 def recorded(tmp_path, chat_server):
-    """A cassette with two calls."""
     chat_server.reply = lambda prompt: f"answer to {prompt}"
     play(tmp_path, "new_episodes", "one", "two\nlines", url=chat_server.url)
     return tmp_path / f"{STEM}.yaml"
@@ -76,7 +72,6 @@ def recorded(tmp_path, chat_server):
 
 @pytest.fixture
 def partial(tmp_path):
-    """The file of an item's calls while it is being recorded."""
     return tmp_path / f"{STEM}.partial.yaml"
 
 

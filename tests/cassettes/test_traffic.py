@@ -24,7 +24,6 @@ HTML = [("Content-Type", "text/html")]
 
 
 def record(folder, body=b"<h1>Notes</h1>", sent="text=milk", later=b"later"):
-    """Write the traffic of an item, and return its file and that of its body."""
     bodies = Bodies(folder)
     digest = bodies.write(body)
     url = "http://app.localhost/notes"
@@ -42,7 +41,6 @@ def record(folder, body=b"<h1>Notes</h1>", sent="text=milk", later=b"later"):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A cassette folder with an item on an app."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "cassettes"
     write_cassette(folder / f"{STEM}.yaml", [make_call("Add milk.", origin=ORIGIN)])

@@ -12,7 +12,6 @@ PRICES = "--miniwob-prices=m 1e4 1e4"
 
 
 def out_of_tokens(reasoning=500, content=None):
-    """The answer of a reasoning model that never came to its text."""
     body = completion_of(content)
     body["choices"][0]["finish_reason"] = "length"
     details = {"reasoning_tokens": reasoning}

@@ -31,7 +31,6 @@ def elsewhere(tmp_path, monkeypatch):
 
 @pytest.fixture
 def used(tmp_path):
-    """A folder with the cassettes of the two items that use it."""
     for stem in STEMS:
         plant(tmp_path, f"{stem}.yaml")
     return Used(tmp_path / "cassettes", STEMS, unused=tmp_path / "unused")

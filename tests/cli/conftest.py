@@ -34,7 +34,6 @@ def call(project, capsys, monkeypatch, loaded_modules, request):
 
 @pytest.fixture
 def recorded(project, recordings):
-    """The project with one recorded item, which is solved in its second trial."""
     kept = recordings / "click_quit_first"
     project.use_recordings(kept, click_quit_first, "-k", "click-menu-2/1")
     return project

@@ -44,8 +44,6 @@ CHATTING = """
 
 
 def click_save(server):
-    """Make a chat server solve the fake page with tool calls."""
-
     def reply(prompt):
         messages = server.requests[-1]["messages"]
         if any(message["role"] == "tool" for message in messages):
@@ -94,7 +92,6 @@ answered by: m-2026-01-01
 
 @pytest.fixture
 def chatting(project, chat_server):
-    """A recorded project whose agent calls tools."""
     project.makeconftest(FAKE_PAGE + CHATTING)
     click_save(chat_server)
     project.record("-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=11)

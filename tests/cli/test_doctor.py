@@ -12,7 +12,6 @@ from pytest_miniwob_agent.plugin.inner import collect
 
 
 def lines(*checks):
-    """The checks as the command prints them."""
     return "".join(f"{check}\n" for check in checks)
 
 

@@ -20,7 +20,6 @@ from pytest_miniwob_agent.tasks.catalogue import Catalogue
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A working directory with an ini file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     return tmp_path
@@ -140,7 +139,6 @@ def opened(display, *arguments):
 
 @contextmanager
 def moving_mouse(display):
-    """A hand that moves the mouse over the window all the time."""
     stop = threading.Event()
 
     def move():

@@ -20,7 +20,6 @@ class Keys(io.StringIO):
 
 @pytest.fixture
 def watched(recorded):
-    """The recorded project, with a page that can be watched."""
     recorded.makeconftest(FAKE_PAGE.replace("FakePage", "VisibleFakePage"))
     return recorded
 

@@ -127,7 +127,6 @@ def test_guests_3(page: Page) -> None:
 
 @pytest.fixture
 def guests(project):
-    """A project with a page, and what makes the test of an agent that takes some actions."""
     project.makeconftest("")
     pages = project.mkdir("pages")
     pages.joinpath("guests.html").write_text(PAGE)

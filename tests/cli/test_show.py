@@ -25,7 +25,6 @@ def starts_a_program():
 
 
 def files(folder):
-    """All files of a folder but what Python and pytest keep for themselves."""
     return {
         path
         for path in folder.rglob("*")

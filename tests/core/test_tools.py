@@ -173,7 +173,6 @@ def fake_page():
 
 
 def in_an_episode(play):
-    """Call a function with what an agent gets; returns the episode."""
     case = Case("any", "other", 0)
     return run_episode(
         case, Playing(play), fake_page(), ScriptedLLM([]), Limits(steps=2), model="scripted"

@@ -28,7 +28,6 @@ def text_of(page):
 
 
 def blocks(language):
-    """The code blocks of a language in all pages, dedented: page and text."""
     for page in PAGES:
         for match in re.finditer(rf"^```{language}\n(.*?)^```$", text_of(page), re.M | re.S):
             yield page.name, match[1]
@@ -55,8 +54,6 @@ def test_options_exist(page):
 
 @pytest.fixture
 def help_of(capsys):
-    """The help of a command of miniwob-agent; None if there is no such command."""
-
     def call(*command):
         with pytest.raises(SystemExit) as stop:
             main([*command, "--help"])

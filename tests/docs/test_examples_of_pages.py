@@ -8,14 +8,12 @@ from support.projects import ROOT
 
 
 def examples(page, since="# "):
-    """The examples of a page in Python, from a heading on."""
     text = (ROOT / page).read_text("utf-8").partition(since)[2]
     return re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S)
 
 
 @pytest.fixture
 def modules(pytester):
-    """Make modules that are forgotten at the end."""
     pytester.syspathinsert()
     made = []
 

@@ -29,8 +29,6 @@ COMMANDS = re.findall(r"^\$ pytest tests/suites/(\w+\.py)(.*)$", PAGE, re.M)
 
 @pytest.fixture
 def collected(shipped):
-    """Count the items of a suite."""
-
     def collected(*args):
         run = shipped(*args, "--collect-only", "-q")
         assert run.ret == 0

@@ -67,8 +67,6 @@ class Steps:
 
 @pytest.fixture
 def play(pytester, chat_server):
-    """Record a test of the page with its app, and replay it without."""
-
     def run(test, fixture, *arguments, passed=1, **modules):
         found = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", TEXT, re.M | re.S)
         named = (text for name, text in found if name == "conftest" and f"def {fixture}" in text)

@@ -16,7 +16,6 @@ TASKS = '"click-test-2", "enter-text"'
 
 @pytest.fixture
 def files(project):
-    """The page's Python files in a project, by the names in their first lines."""
     project.test_file.unlink()
     project.makeconftest("")
     named = re.findall(r"^```python\n# (\w+)\.py\n(.*?)^```$", TEXT, re.M | re.S)
@@ -60,8 +59,6 @@ def test_the_method_run_finished_of_the_page_gets_outcomes(files):
 
 
 def solve(prompt):
-    """A model that can do the two tasks."""
-
     def id_of(pattern):
         return re.search(rf'<\w+ id="(\d+)"[^<]*{pattern}', prompt)[1]
 

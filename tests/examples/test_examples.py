@@ -13,7 +13,6 @@ pytestmark = pytest.mark.integration
 
 
 def replay(python, *args):
-    """Run pytest in examples/; return what it wrote."""
     command = [python, "-m", "pytest", *args, "-pno:cacheprovider", *INNER_RUNS.split()]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -66,7 +66,6 @@ def gateway(tmp_path_factory):
 
 
 def run(project, agent, *args, **environment):
-    """Run two items by an agent in a project; return what the run wrote."""
     command = [program_of(AGENTS[agent], "python"), "-m", "pytest", "test_examples.py", *args]
     command += ["-k", "click-test-2 or login-user", f"--miniwob-agent={agent}"]
     command += ["--miniwob-model=tools", "-n", "2", "-pno:cacheprovider", *INNER_RUNS.split()]
@@ -78,7 +77,6 @@ def run(project, agent, *args, **environment):
 
 
 def files(folder):
-    """The contents of all files below a folder."""
     paths = (path for path in folder.rglob("*") if path.is_file())
     return {str(path.relative_to(folder)): path.read_bytes() for path in paths}
 

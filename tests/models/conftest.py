@@ -15,7 +15,6 @@ from pytest_miniwob_agent.models.params import kept_params
 
 @pytest.fixture
 def closed_url():
-    """The URL of a server that is not there."""
     return f"http://127.0.0.1:{free_port()}/v1"
 
 

@@ -20,7 +20,6 @@ CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 
 @pytest.fixture
 def live(project, chat_server):
-    """Run two items of three calls each against the server; more arguments may follow."""
     chat_server.reply = solve_menu
     return lambda *more, only="click-menu-2": project.record("-k", only, *more)
 

@@ -17,8 +17,6 @@ STOPPED = "*!* every model call would fail*!*"
 
 @pytest.fixture
 def record_all(project):
-    """Record the project's twelve items of three calls each; `reply` answers the calls."""
-
     def run(reply, *args):
         project.server.reply = reply
         return project.record(*args)

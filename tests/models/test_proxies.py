@@ -44,7 +44,6 @@ def proxy():
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that no authority has signed, and its key."""
     folder = tmp_path_factory.mktemp("tls")
     subprocess.run(
         [
@@ -60,7 +59,6 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def tls_server(chat_server, certificate):
-    """The model's server, behind TLS; its address begins with https."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     server = chat_server._server

@@ -103,7 +103,6 @@ def agents(project, monkeypatch):
 
 
 def statuses(project):
-    """The statuses of the recorded calls, and the schema, of each cassette."""
     files = [yaml.safe_load(text) for text in project.recorded().values()]
     return [
         ([call["response"]["status"]["code"] for call in file["interactions"]], file["schema"])

@@ -15,7 +15,6 @@ def table(*rows, title="Title"):
 
 
 def marks(*rows):
-    """The bars of rows as start, width and class, without the keys to the columns."""
     root = ElementTree.fromstring(draw([("agent", table(*rows))]))
     found = [
         one for one in root.iter("{http://www.w3.org/2000/svg}rect") if one.get("height") == "9"

@@ -31,7 +31,6 @@ REFLECTION = str(CASSETTES / "reflection.jsonl")
 
 @functools.cache
 def printed(*arguments):
-    """What the command prints, in 80 columns."""
     with (
         pytest.MonkeyPatch.context() as patch,
         contextlib.redirect_stdout(io.StringIO()) as out,
@@ -42,7 +41,6 @@ def printed(*arguments):
 
 
 def show(*files):
-    """Print tables of files, with runs of spaces as one; no line may be longer than 80 columns."""
     lines = printed(*files).splitlines()
     assert max(map(len, lines)) <= 80
     return [re.sub(" +", " ", line) for line in lines]
@@ -57,7 +55,6 @@ def by_first(rows):
 
 
 def solved_in(file, task, trials=1):
-    """The share of a task's items in a file that were solved in so many trials."""
     found = [one for one in read_results(file).results if one.task == task]
     return sum(one.solved_at is not None and one.solved_at <= trials for one in found) / len(found)
 

@@ -6,7 +6,6 @@ from pytest_miniwob_agent.pictures import TOLERANCE, compare, png_of, shown_diff
 
 
 def with_pixel(png, change):
-    """The picture with one pixel of its button changed by this much in one channel."""
     image = opened(png)
     red, green, blue = image.getpixel((50, 110))
     image.putpixel((50, 110), (red, green - change, blue))

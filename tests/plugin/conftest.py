@@ -11,5 +11,4 @@ def app_pages(pytester, chat_server):
 
 @pytest.fixture
 def play(app_pages):
-    """Record a task on an app of some pages by plans of actions, and replay it without the app."""
     return app_pages.play

@@ -98,7 +98,6 @@ TESTS = """
 
 
 def reply(prompt):
-    """Solve the tasks from what the prompts show."""
     if "Add the note milk" in prompt:
         return plan('enter "milk 1" to id=4', "click id=5")
     if 'heading "user=bob"' in prompt:
@@ -108,7 +107,6 @@ def reply(prompt):
 
 @pytest.fixture
 def app(pytester, chat_server):
-    """A project with two tasks on an app, and a model that solves them."""
     project = Project(pytester, chat_server)
     chat_server.reply = reply
     project.write(TESTS, APP + NOTES)
@@ -124,12 +122,10 @@ def use_recordings(project, kept, reply):
 
 @pytest.fixture
 def recorded(app, recordings):
-    """The same, recorded."""
     return use_recordings(app, recordings / "notes", reply)
 
 
 def change(project, before, after):
-    """Change the test file of a project."""
     source = project.test_file.read_text()
     assert before in source
     project.test_file.write_text(source.replace(before, after))
@@ -348,7 +344,6 @@ def test_damage_to_a_tape_says_how_to_get_it_back(recorded, path, said):
 
 @pytest.fixture
 def certify(app, monkeypatch, capsys):
-    """Certify tests of the project in this process; the exit status, and what is printed."""
     monkeypatch.chdir(app.path)
 
     def run(*words):
@@ -582,7 +577,6 @@ def reply_last(prompt):
 
 @pytest.fixture
 def tries(app):
-    """The project with one task, which is solved at the second of two trials."""
     app.write(TRIALS)
     app.server.reply = reply_last
     return app
@@ -590,7 +584,6 @@ def tries(app):
 
 @pytest.fixture
 def tried(tries, recordings):
-    """The same, recorded."""
     return use_recordings(tries, recordings / "tries", reply_last)
 
 

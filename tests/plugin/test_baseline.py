@@ -17,8 +17,6 @@ OTHER_MENU = "n-screen-n-step/click-menu-2/2"
 
 
 def lose(*lost):
-    """Return a model that fails the items whose goal ends in one of these."""
-
     def reply(prompt):
         if "Answer with one line of this form" in prompt:
             return "For action index=1, you should click id=3."
@@ -47,7 +45,6 @@ def run(project, recordings):
 
 @pytest.fixture
 def baseline(run, project, recordings):
-    """A baseline in which one of the twelve items is not solved."""
     kept, file = recordings / "base.jsonl", project.path / "base.jsonl"
     lost = ["click-menu-2 2"]
     if not kept.exists():

@@ -89,7 +89,6 @@ class Session:
         project.write(THEIRS + BLOCKED * (plugin == "recording"))
 
     def run(self, *args, ours, theirs):
-        """Run the tests with what may be recorded by each; return the counts of outcomes."""
         self.result = self.project.runpytest_subprocess(
             f"--miniwob-record={ours}",
             f"--miniwob-base-url={self.server.url}",
@@ -99,13 +98,11 @@ class Session:
         return self.result.parseoutcomes()
 
     def cassettes(self):
-        """The files of ours, and those of theirs."""
         files = list(self.project.path.glob("**/*.yaml"))
         ours = {path: path.read_bytes() for path in files if "reflective" in path.parts}
         return ours, {path: path.read_bytes() for path in files if path not in ours}
 
     def asked(self):
-        """The models of the requests since the last call, sorted."""
         models = sorted(request["model"] for request in self.server.requests)
         self.server.requests.clear()
         return models

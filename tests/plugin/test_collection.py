@@ -18,7 +18,6 @@ IDS = [
 
 
 def select(*args, options=None, ini=None, **kwargs):
-    """Return the cases and limits of `@pytest.mark.miniwob(*args, **kwargs)`."""
     fields = dict.fromkeys(Settings.__dataclass_fields__) | (options or {})
     fields["ini"] = dict.fromkeys(BY_MARKER) | (ini or {})
     return list(selected_cases(pytest.mark.miniwob(*args, **kwargs).mark, Settings(**fields)))

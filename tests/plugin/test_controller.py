@@ -43,7 +43,6 @@ CASES = "n-screen-n-step/click-menu-2/1 n-screen-n-step/click-menu-2/2"
 
 @pytest.fixture
 def run(project):
-    """Run two items of an agent that has these lines in its class."""
     project.syspathinsert()
 
     def run(lines, *args):

@@ -41,7 +41,6 @@ WORSE = WEAK | {"click-menu-2/1", "email-inbox/2", "navigate-tree/2"}
 
 
 def answer(prompt):
-    """Reply as the model: for the items that it does not solve, it clicks the wrong entry."""
     lost = WORSE if "Plan all" in prompt and LAST_STEP not in prompt else WEAK
     goal = re.search(r"click Save, for (\S+) (\d+)", prompt)
     fails = goal is not None and f"{goal[1]}/{goal[2]}" in lost
@@ -50,7 +49,6 @@ def answer(prompt):
 
 
 def cases(items):
-    """The ids of items that are given as task and seed."""
     return {f"n-screen-n-step/{item}" for item in items}
 
 
@@ -60,7 +58,6 @@ def unsolved(path):
 
 @pytest.fixture
 def story(project):
-    """The project with its recorded suite and baseline, committed on main; the model is running."""
     project.server.reply = answer
     return Story(project)
 

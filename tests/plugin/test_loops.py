@@ -162,7 +162,6 @@ HOOKS = """
 
 @pytest.fixture
 def run(project):
-    """Run the tests with an agent, by its name."""
     project.syspathinsert()
     project.write(TESTS, FAKE_PAGE + HOOKS, agents=AGENTS)
     yield lambda name, *args: project.runpytest(f"--agent={name}", *args, no_reraise_ctrlc=True)

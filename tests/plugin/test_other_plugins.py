@@ -20,7 +20,6 @@ OTHERS = (
 
 
 def fails_on_tabs(prompt):
-    """A model that solves one task and not the other."""
     return "click id=3" if "for click-tab " in prompt and ">Save<" in prompt else solve_menu(prompt)
 
 

@@ -29,7 +29,6 @@ TEST_FILE = """
 
 @pytest.fixture
 def own(pytester):
-    """A project with two pages in `web/pages`, and tests that select them."""
     pages = pytester.mkdir("web").joinpath("pages")
     pages.mkdir()
     for name in ("first", "second"):

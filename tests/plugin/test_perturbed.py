@@ -33,7 +33,6 @@ BANNER = (
 
 @pytest.fixture
 def collect(pytester):
-    """Collect the test with some perturbations, or run it; returns the result and the ids."""
     pytester.mkdir("pages").joinpath("page.html").write_text(PAGE)
     pytester.makeini("[pytest]\naddopts = -p no:randomly\n")
 

@@ -27,7 +27,6 @@ LOST_ONCE = """
 
 @pytest.fixture
 def run(project, monkeypatch):
-    """Run two items, each up to twice."""
     monkeypatch.setenv("PYTEST_ADDOPTS", INNER_RUNS.replace(" -pno:rerunfailures", ""))
 
     def run(*args):

@@ -50,7 +50,6 @@ def stored_in(project):
 
 @pytest.fixture
 def address(chat_server):
-    """The server's address with a user, a password and a key."""
     return chat_server.url.replace("//", f"//me:{PASSWORD}@") + f"?api_key={ADDRESS}"
 
 

@@ -51,7 +51,6 @@ MENU = "n-screen-n-step/click-menu-2/1"
 
 @pytest.fixture
 def run(project):
-    """Run, and record, a test whose marker has these further arguments."""
     project.server.reply = solve_menu
     project.syspathinsert()
     project.makeini("[pytest]\n")

@@ -22,7 +22,6 @@ def lose_a_tab(prompt):
 
 @pytest.fixture
 def suite(project, recordings, monkeypatch):
-    """A committed project with a recording in which one of the twelve items is not solved."""
     project.use_recordings(recordings / "shards", lose_a_tab, "--miniwob-trials=1")
     commit(project.path)
     monkeypatch.chdir(project.path)

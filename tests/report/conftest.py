@@ -63,25 +63,21 @@ def window():
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
-    """A report of made-up outcomes."""
     return made_report.site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="session")
 def errors(tmp_path_factory):
-    """A report of made-up items without a result."""
     return made_report.errors(tmp_path_factory.mktemp("errors"))
 
 
 @pytest.fixture(scope="session")
 def compared(tmp_path_factory):
-    """A report of made-up items that changed against a baseline."""
     return made_report.compared(tmp_path_factory.mktemp("compared"))
 
 
 @pytest.fixture
 def no_complaints(window):
-    """Fail a test in which the browser complained of a page."""
     window.look_like(1280, "light")
     window.problems()
     yield

@@ -24,7 +24,6 @@ FEW_STEPS = ("--miniwob-steps=4", "--miniwob-trials=1", "-o", "miniwob_baseline=
 
 
 def replay(folder, selected, *args, status=pytest.ExitCode.OK):
-    """Replay shipped items; return their episodes by pytest's ids."""
     events = folder / "events.json"
     result = subprocess.run(
         [sys.executable, "-m", "pytest", "tests/test_suite.py", "-k", selected,
@@ -41,7 +40,6 @@ def replay(folder, selected, *args, status=pytest.ExitCode.OK):
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    """A report of a few items with pictures, and their episodes."""
     folder = tmp_path_factory.mktemp("real")
     report = folder / "report"
     args = (FEW, *FEW_STEPS, f"--miniwob-report={report}")

@@ -14,8 +14,6 @@ from pytest_miniwob_agent.results.file import Results
 
 @pytest.fixture
 def export(tmp_path, capsys):
-    """Write results and export them; returns the exit status and what was printed."""
-
     def export(results, *args):
         Results(tuple(results)).write(tmp_path / "r.jsonl")
         status = main(["results", "export", str(tmp_path / "r.jsonl"), *args])

@@ -69,7 +69,6 @@ def test_a_file_that_cannot_be_written_is_a_usage_error(tmp_path):
 
 
 def changed(**fields):
-    """The text of a file whose second line has other fields."""
     head, line = Results((result(),)).text().splitlines()
     data = {name: value for name, value in (json.loads(line) | fields).items() if value != "drop"}
     return f"{head}\n{json.dumps(data)}\n"

@@ -16,7 +16,6 @@ from pytest_miniwob_agent.results.twins import twins_of
 
 
 def shop(clean, **kinds):
-    """A run of an app's task, and of the same perturbed, with a letter for each seed."""
     twins = (run_of(outcomes, "apps", f"shop~{kind}") for kind, outcomes in kinds.items())
     return joined(run_of(clean, "apps", "shop"), *twins)
 

@@ -53,7 +53,6 @@ class Screen:
         raise AssertionError(f"there is no heading {heading}")
 
     def beside(self, text, other, role="button"):
-        """The element with a text before another text."""
         [found] = [
             one
             for one, more in pairwise(self.elements)
@@ -154,14 +153,12 @@ def words_of(declared):
 
 
 def open_item(browser, name, seed):
-    """The page of an item of the suite, such as `shop~overlay`."""
     catalogue = Catalogue()
     [(category, task)] = select_tasks([f"apps/{name}"], catalogue)
     return open_page(browser, Case(task, category, seed), catalogue.pages[task])
 
 
 def play(browser, name, seed):
-    """Play an item of the suite; returns the screens, the last reward, and the page."""
     page = open_item(browser, name, seed)
     seen = [page.reset(screen="tree")]
     base, _, kind = name.partition("~")

@@ -26,7 +26,6 @@ def items():
 
 @pytest.fixture(scope="module")
 def clean(browser):
-    """The first screen of a clean page."""
     return functools.cache(lambda base, seed: open_item(browser, base, seed).reset(screen="tree"))
 
 

@@ -12,8 +12,6 @@ from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
 
 @pytest.fixture
 def folder(tmp_path):
-    """Make a folder of empty pages; returns its path."""
-
     def make(*files, name="pages"):
         for file in files:
             path = tmp_path / name / file

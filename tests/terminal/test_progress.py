@@ -15,7 +15,6 @@ OPTIONS = ["--miniwob-prices=m 100 1000", "-pno:cacheprovider", "-pno:warnings",
 
 @pytest.fixture
 def run(project, monkeypatch, capsys):
-    """Record or replay with an output that claims to be a terminal; return the output."""
     project.server.reply = solve_menu
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
@@ -44,7 +43,6 @@ def check_figures(output):
 
 
 def without_figures(output):
-    """The lines without what differs between a recording and its replay."""
     text = DRAWN.sub("", output).replace("\x1b[J", "")
     text = re.sub(r"recording 12 items: .*?\n\n", "\n", text, flags=re.DOTALL)
     lines = re.sub(r"\d+\.\d+ ?s", "0 s", text).replace("=", "").splitlines()

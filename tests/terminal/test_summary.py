@@ -38,7 +38,6 @@ def steady(lines):
 
 
 def between(result, first, last):
-    """The lines from the one that begins with `first` to before one that begins with `last`."""
     lines = steady(result.outlines)
     begin = next(number for number, line in enumerate(lines) if line.startswith(first))
     more = next(n for n, line in enumerate(lines[begin:]) if line.startswith(last))

@@ -42,7 +42,6 @@ class Model:
 
 
 def play(printer, reply=click_quit_first, trials=5):
-    """Print an episode on a menu page, with its outcome."""
     screens = {"start": [MENU], "open": [MENU, Element(2, "a", "Save"), Element(3, "a", "Quit")]}
     page = FakePage(
         "Open the menu and click Save, for click-menu-2 1",
@@ -64,7 +63,6 @@ def outcome(status, **fields):
 
 
 def printed(capsys, *events, full=False):
-    """What is printed of some events."""
     printer = EpisodePrinter(full=full)
     printer.before_episode(CASE)
     for event in events:

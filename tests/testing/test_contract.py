@@ -259,7 +259,6 @@ class TrustsTheArguments(WithTools):
 
 
 def contract_tests(agent):
-    """The tests of the contract for an agent, by name."""
     contract = agent_contract(agent, [CLICK if issubclass(agent, WithTools) else "click id=1"])()
     return {name: getattr(contract, name) for name in dir(contract) if name.startswith("test_")}
 

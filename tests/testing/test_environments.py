@@ -27,7 +27,6 @@ IN_BROWSER = pytest.param("browser", marks=pytest.mark.integration)
 
 @pytest.fixture(params=["fake", IN_BROWSER])
 def env(request):
-    """A page with the buttons ONE (right) and TWO (wrong)."""
     if request.param == "fake":
         one = Element(1, "button", "ONE", details=(("box", "0,0,9,9"),), role="button")
         two = Element(2, "button", "TWO", details=(("box", "9,0,9,9"),), role="button")
@@ -38,7 +37,6 @@ def env(request):
 
 @pytest.fixture(params=["fake", IN_BROWSER])
 def form(request):
-    """A page with a filled textarea."""
     if request.param == "fake":
         area = Element(1, "textarea", value="a < b\n & c")
         return FakePage("Copy the text.", {"start": [area]})

@@ -184,7 +184,6 @@ def test_a_long_page_is_cut_and_still_searched():
 
 class TestExemplars:
     def rules(self, task, exemplars="built-in"):
-        """The rules with the exemplars of a task, and the prompt files they come from."""
         rules = load_agent("rci", params={"exemplars": exemplars}, task=task).rules
         return rules, set(rules.files)
 

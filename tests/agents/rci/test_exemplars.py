@@ -63,7 +63,6 @@ STEP = r"^(?:\d+\. )?((?:type|press|clickoption|movemouse|clickxpath) .+)$"
 
 
 def exemplars(task):
-    """The goal of each exemplar, the lines of its page, and the instructions carried out."""
     shown = load_agent("rci", params={"exemplars": "built-in"}, task=task).rules
     for text in re.split(r"^Goal: ", shown, flags=re.M)[1:]:
         page = re.search(r"^Page:\n(.+?)\n\n", text, re.M | re.S)

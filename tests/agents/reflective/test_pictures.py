@@ -36,7 +36,6 @@ def play(replies, screen, env=None, **variant):
 
 
 def pictures(llm):
-    """The digests of the pictures of each call."""
     return [digests_in(take_out(request.body)[0]) for request in llm.requests]
 
 

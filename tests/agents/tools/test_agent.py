@@ -28,7 +28,6 @@ MENU, FIELD, SAVE = (
 
 
 def calls(*made, text=""):
-    """An answer that calls tools, each a name and its arguments."""
     texts = [(name, given if isinstance(given, str) else json.dumps(given)) for name, given in made]
     made = tuple(ToolCall(f"id-{number}", *call) for number, call in enumerate(texts))
     return Completion(text, tool_calls=made)
@@ -48,7 +47,6 @@ def page():
 
 
 def play(answers, env=None, trials=1, steps=30, **params):
-    """Play the agent; returns the page, the messages of each call, and the ends of the trials."""
     env = env or page()
     episode, llm = scripted.play(ToolsAgent(**params), env, answers, trials=trials, steps=steps)
     ends = [event for event in episode.events if isinstance(event, TrialEnded)]

@@ -24,7 +24,6 @@ QUIT = 'click("a", "Quit")'
 
 
 def menu():
-    """A menu to open, with an entry to click."""
     button = Element(1, "button", "Menu")
     return FakePage(
         "Click Save in the menu.",
@@ -329,7 +328,6 @@ GOOD = '{"goal": "g", "stages": [{"objects": "o", "program": "p"}]}'
 
 
 def solved(task="click-tab", seed=1, text=GOOD, reward=1.0, repeat=1):
-    """The outcome of an item that was solved, or not, with a remark of the agent."""
     case = Case(task, "other", seed, repeat)
     judged = Transition(Observation("g"), reward, done=True)
     events = (Acted(1, 0, Click(1), judged), Remark("example", text, 1, 1))

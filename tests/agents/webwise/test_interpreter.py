@@ -187,7 +187,6 @@ class TestBounds:
 
 
 def outcome(source):
-    """The variables of a program at its end, or its error."""
     calls = []
 
     def click(kind, name="", nth=1):

@@ -9,7 +9,6 @@ from werkzeug.serving import make_server
 
 @pytest.fixture
 def built():
-    """The notes with their built front: an address, and a dict."""
     notes = {}
     server = make_server("127.0.0.1", 0, make_api(notes), threaded=True)
     thread = threading.Thread(target=server.serve_forever)

@@ -15,7 +15,6 @@ PYTHON = Path(os.environ["APPS"]) / "venv" / "bin" / "python"
 
 @pytest.fixture
 def flask_admin(tmp_path):
-    """Flask-Admin on a table of products: an address, and a function that asks the database."""
     database = tmp_path / "products.sqlite"
 
     def ask(statement):

@@ -4,8 +4,6 @@ from pytest_miniwob_agent import AppTask
 
 
 def shows(text):
-    """Decide an item by an element that shows a text."""
-
     def shown(trial):
         elements = trial.observation.elements
         return any(text in (each.text, each.value) for each in elements) or None
