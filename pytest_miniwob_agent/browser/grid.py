@@ -23,7 +23,7 @@ from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASS
 from pytest_miniwob_agent.browser.local import REGION, start_twice
 from pytest_miniwob_agent.browser.server import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import listed, shorten
 
 # In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, and for
@@ -228,7 +228,7 @@ class GridLauncher:
     def _clean(self, what: object) -> str:
         """The first line of an error or a text, without secrets."""
         text = first_line(what) if isinstance(what, BaseException) else str(what)
-        return shorten(redact(text, self._grid.secrets))
+        return shorten(mask(text, self._grid.secrets))
 
 
 def _interface_to(host: str) -> str:

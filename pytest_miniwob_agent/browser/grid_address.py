@@ -76,7 +76,7 @@ class Grid:
 
     @property
     def secrets(self) -> list[str]:
-        """The texts to redact wherever they appear: options of vendors too (`sauce:options`)."""
+        """The texts to mask wherever they appear: options of vendors too (`sauce:options`)."""
         ours = re.compile("(goog|se):|[^:]*$")
         vendors = [value for name, value in self.capabilities.items() if not ours.match(name)]
         return [text for text in [self.user, self.password, *_texts(vendors)] if text]

@@ -36,7 +36,7 @@ from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
-from pytest_miniwob_agent.core.secrets import find, redact
+from pytest_miniwob_agent.core.secrets import find, mask
 from pytest_miniwob_agent.core.text import counted, first_items, shorten
 from pytest_miniwob_agent.models.client import (
     RETRIES,
@@ -88,7 +88,7 @@ class Batch(NamedTuple):
     def failure(self) -> str:
         """The reason why the batch failed as a whole, after a colon; empty if it did not."""
         errors = (self.remote.errors.data if self.remote.errors else None) or []
-        return f": {shorten(redact(str(errors[0].message)))}" if errors else ""
+        return f": {shorten(mask(str(errors[0].message)))}" if errors else ""
 
 
 class Batches:
@@ -334,7 +334,7 @@ class Batches:
             problem = f"gave an invalid answer for {what}: {error}"
         server = shown_url(str(self._client.base_url)).rstrip("/")
         known = [self._client.api_key, *sent_only_texts({}, self._address)]
-        problem = shorten(redact(problem, known))
+        problem = shorten(mask(problem, known))
         raise ModelError(f"{server} {problem}{hint}")
 
 

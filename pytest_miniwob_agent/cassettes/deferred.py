@@ -172,7 +172,7 @@ def _completion(answer: Line, request: Request) -> Any:
             what = f"its completion holds what looks like a secret ({found[0].kind})"
             raise CassetteError(f"{what}, and is not kept")
         return body
-    raise CassetteError(shorten(secrets.redact(f"no completion: {canonical_json(error or body)}")))
+    raise CassetteError(shorten(secrets.mask(f"no completion: {canonical_json(error or body)}")))
 
 
 def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:

@@ -260,7 +260,7 @@ class RecordedModel(ChatCalls):
             self.files.check_room()
         response = self.server.post(request, origin)
         if response.status != 200:
-            answer = secrets.redact(json.loads(response.content))
+            answer = secrets.mask(json.loads(response.content))
             call = Call(asked, answer, origin, status=response.status)
             with self._mutex:
                 self.tape.add(call, number)

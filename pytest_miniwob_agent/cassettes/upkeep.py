@@ -31,7 +31,7 @@ from pytest_miniwob_agent.cassettes.traffic import Bodies, Traffic
 from pytest_miniwob_agent.core.app import CATEGORY
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.secrets import find, redact
+from pytest_miniwob_agent.core.secrets import find, mask
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
 from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.apis import CHAT
@@ -255,7 +255,7 @@ def shown_calls(path: Path) -> Iterator[str]:
         while exchanges and exchanges[0][0] <= (trial, step):
             lines.append(exchanges.popleft()[1])
         if lines:
-            yield sanitize_lines(redact("\n".join(["=== requests of the page ===", *lines])))
+            yield sanitize_lines(mask("\n".join(["=== requests of the page ===", *lines])))
 
     before: Call | None = None  # the last call of a conversation
     calls = read_cassette(path) if path.exists() or not exchanges else ()
@@ -266,8 +266,8 @@ def shown_calls(path: Path) -> Iterator[str]:
         is_text = request.path == CHAT and not request.tools and len(request.messages) == 1
         origin = f": {call.origin}" if call.origin else ""
         lines = [f"=== call {number}{origin} ===", *_lines_of(request, None if is_text else before)]
-        yield sanitize_lines(redact("\n".join(lines)))
-        said = redact(call.completion)
+        yield sanitize_lines(mask("\n".join(lines)))
+        said = mask(call.completion)
         tokens = f", {said.tokens[0]:,} + {said.tokens[1]:,} tokens" if said.tokens else ""
         stream = ", a stream" if isinstance(call.answer, str) else ""
         lines = [f"--- {sanitize_line(said.model or 'model')}{tokens}{stream} ---"]

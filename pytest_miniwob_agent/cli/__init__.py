@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pytest_miniwob_agent.cli import cassettes, doctor, episodes, results, tasks
 from pytest_miniwob_agent.cli.arguments import Parser
 from pytest_miniwob_agent.core.errors import MiniwobError
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 
 COMMANDS = (
     doctor.add_doctor,
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (MiniwobError, OSError) as error:
-        print(redact(f"miniwob-agent: {error}"), file=sys.stderr)
+        print(mask(f"miniwob-agent: {error}"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print()

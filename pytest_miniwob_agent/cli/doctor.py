@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Transition
-from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, redact
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, mask
 from pytest_miniwob_agent.core.text import counted, listed, sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
@@ -42,8 +42,8 @@ class Check:
     def __str__(self) -> str:
         word = "WRONG" if self.fix else "ok"
         word = "note" if self.note else word
-        line = f"{word:<6}{self.what:<22}{sanitize_line(redact(self.found))}"
-        return f"{line}\n{'':<28}-> {sanitize_line(redact(self.fix))}" if self.fix else line
+        line = f"{word:<6}{self.what:<22}{sanitize_line(mask(self.found))}"
+        return f"{line}\n{'':<28}-> {sanitize_line(mask(self.fix))}" if self.fix else line
 
 
 def add_doctor(commands: Commands) -> None:

@@ -12,5 +12,5 @@
 - `data`: plain JSON data, kinds of text that differ from run to run, and digests.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless or wrapped, counts and lists in words, tables.
-- `secrets`: keys in data, found and redacted.
+- `secrets`: keys in data, found and masked.
 """

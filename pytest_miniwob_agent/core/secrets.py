@@ -1,7 +1,7 @@
 r"""Keys, tokens and passwords in data: found before it is sent or kept, replaced where it is shown.
 
 Data is searched as it is, and not as JSON or YAML: an escape such as `\n` there puts a letter in
-front of a key. So `find` and `redact` take data of any kind and walk it to its texts.
+front of a key. So `find` and `mask` take data of any kind and walk it to its texts.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def find(data: Any) -> list[Secret]:
     return found
 
 
-def redact(data: Data, known: Collection[str] = ()) -> Data:
+def mask(data: Data, known: Collection[str] = ()) -> Data:
     """Return the data with each secret replaced by its kind, such as `[OpenAI key]`.
 
     Data without a secret is returned itself, and no data is changed. `known` are texts that are
@@ -151,8 +151,8 @@ def redact(data: Data, known: Collection[str] = ()) -> Data:
             text = f"{text[:start]}[{kind}]{text[end:]}"
         return text
 
-    redacted: Data = map_texts(data, replace)
-    return redacted
+    masked: Data = map_texts(data, replace)
+    return masked
 
 
 def _known(values: Collection[str] = ()) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import Observer, Page, Remarking, Visible
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 
 _PATIENCE = 200
 """How often an agent may go on after errors and limits before it is stopped."""
@@ -52,7 +52,7 @@ class Log:
 
     def write(self, event: Event, place: int | None = None) -> None:
         """Write an event down, at the end or at a place that was kept for it."""
-        event = redact(event)
+        event = mask(event)
         with self._mutex:
             place = len(self._events) if place is None else place
             self._events[place : place + 1] = [event]

@@ -14,7 +14,7 @@ from typing import Any
 from pytest_miniwob_agent.core.chat import ModelResponse, Usage, token_count
 from pytest_miniwob_agent.core.data import canonical_json, well_formed
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.api import (
     API,
@@ -187,7 +187,7 @@ def describe_unusable(
     wanted = "no chat completion that has a text" if path == CHAT else "nothing to be recorded"
     return Unusable(
         "no text" if no_text else "no chat completion" if path == CHAT else "no answer",
-        f"answered with {wanted}: {prefix}{shorten(redact(text))!r}{hint}",
+        f"answered with {wanted}: {prefix}{shorten(mask(text))!r}{hint}",
         foreign,
     )
 

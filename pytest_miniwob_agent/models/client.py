@@ -20,7 +20,7 @@ from openai.resources.chat.completions import Completions
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, PermanentError, UsageError
 from pytest_miniwob_agent.core.events import Origin
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, shorten
 from pytest_miniwob_agent.models.api import EVENT_STREAM, OPENAI, Provider, read_events
 from pytest_miniwob_agent.models.apis import (
@@ -73,7 +73,7 @@ def checked_environment() -> Iterator[None]:
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
         raise UsageError(
             "a proxy or certificates of the environment can't be used (HTTPS_PROXY, HTTP_PROXY, "
-            f"ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR): {redact(str(error))}"
+            f"ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR): {mask(str(error))}"
         ) from None
 
 
@@ -257,7 +257,7 @@ class LiveModel:
 
         def failed(reason: str, cause: BaseException) -> ModelError:
             server = shown_url(self._keys.server(path) or str(self._client.base_url).rstrip("/"))
-            return model_error(f"{purpose} call: {server} {redact(reason, known)}", cause)
+            return model_error(f"{purpose} call: {server} {mask(reason, known)}", cause)
 
         try:
             try:
@@ -282,7 +282,7 @@ class LiveModel:
             reason += f"; {advice}" if advice else ""
             raise failed(reason, error) from None
         except TypeError as error:
-            raise UsageError(f"{OPTION}: {redact(str(error), known)}") from None
+            raise UsageError(f"{OPTION}: {mask(str(error), known)}") from None
         except (openai.OpenAIError, ValueError) as error:
             raise failed(f"gave no completion: {error}", error) from None
 

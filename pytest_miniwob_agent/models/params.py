@@ -39,7 +39,7 @@ def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sent_only_texts(params: Mapping[str, Any], url: str | None) -> list[str]:
-    """Return the texts of a call that are sent but never kept, to redact them where they appear."""
+    """Return the texts of a call that are sent but never kept, to mask them where they appear."""
     parts = _split(url or "")
     found = [parts.username, parts.password, *(value for _, value in parse_qsl(parts.query))]
     texts = [unquote(text) for text in found if text]

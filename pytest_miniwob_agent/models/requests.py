@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import CallRefused, ModelError
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.api import mappings
 from pytest_miniwob_agent.models.apis import (
@@ -288,7 +288,7 @@ class ModelServer:
             answer = error.response
         except BaseException as error:  # noqa: BLE001 - whatever it is, the item gets it, too
             # After this status no client, nor who calls it, sends the same call again.
-            answer = error_response(404, redact(f"{type(error).__name__}: {error}"))
+            answer = error_response(404, mask(f"{type(error).__name__}: {error}"))
         size = ("Content-Length", str(len(answer.content)))
         status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
         allowed = ("Allow", "GET, HEAD, OPTIONS, POST")

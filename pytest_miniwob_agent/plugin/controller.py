@@ -19,7 +19,7 @@ import pytest
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, redact
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.item import REMARK
@@ -59,7 +59,7 @@ def _as_usage_error() -> Generator[None]:
     try:
         yield
     except MiniwobError as error:
-        raise pytest.UsageError(redact(str(error))) from None
+        raise pytest.UsageError(mask(str(error))) from None
 
 
 def configure(config: pytest.Config) -> None:
@@ -224,7 +224,7 @@ class Controller:
             try:
                 step.finish(run)
             except (MiniwobError, OSError) as error:
-                self._problems[step.title].append(redact(str(error)))
+                self._problems[step.title].append(mask(str(error)))
         if run.empty_shard:
             session.exitstatus = pytest.ExitCode.OK
         verdict = self._results and self._results.verdict

@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.events import Episode
 from pytest_miniwob_agent.core.protocols import Agent, Model, Page
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import REFUSED, why_no_problem
 from pytest_miniwob_agent.plugin.item import RUN, ItemRun
@@ -35,7 +35,7 @@ def _as_error() -> Iterator[None]:
     try:
         yield
     except MiniwobError as error:
-        message = sanitize_lines(redact(str(error)))
+        message = sanitize_lines(mask(str(error)))
         raise pytest.fail.Exception(message, pytrace=False) from None
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.plugin import collection, controller, reading
 from pytest_miniwob_agent.plugin import reports as item_report
 from pytest_miniwob_agent.plugin.item import RUN
@@ -111,7 +111,7 @@ def pytest_runtest_makereport(
 def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
     """Leave keys out of a warning, before it is shown or sent by a worker."""
     text = str(warning_message.message)
-    if (shown := redact(text)) != text:
+    if (shown := mask(text)) != text:
         warning_message.message = shown
 
 

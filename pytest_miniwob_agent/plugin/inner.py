@@ -29,7 +29,7 @@ from pytest_miniwob_agent.core.events import Event
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import listed, nearest
 from pytest_miniwob_agent.plugin.collection import cases_of, problem_of
 from pytest_miniwob_agent.plugin.reading import read_settings, suite_files
@@ -331,7 +331,7 @@ def _difference(case: Case, page: Page) -> str:
     screens = []
     for number in range(LOOKS):
         time.sleep(PAUSE if number == LOOKS - 1 else 0)
-        elements = redact(page.reset(screen="tree")).elements
+        elements = mask(page.reset(screen="tree")).elements
         screens.append(render(elements).splitlines())
     other = next((one for one in screens if one != screens[0]), screens[0])
     return "\n".join(unified_diff(screens[0], other, "a trial", "another", n=0, lineterm=""))

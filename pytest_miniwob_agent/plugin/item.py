@@ -51,7 +51,7 @@ from pytest_miniwob_agent.core.protocols import (
     Versioned,
     Visible,
 )
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
@@ -336,7 +336,7 @@ class ItemRun:
         if task is None or task.goal_of(case.seed) not in then.text:
             return  # the task is another one
         changed = [line for line in diff(then.text, now.text) if line[:2] in ("- ", "+ ")]
-        text = sanitize_line(redact(" ".join(changed[:2])))
+        text = sanitize_line(mask(" ".join(changed[:2])))
         remark = (
             f"{case}: after the same actions, the app shows something else than when "
             f"the item was recorded before: {text}. If that is a time or a random value, name it "
@@ -357,7 +357,7 @@ class ItemRun:
         return Spans(self._state.traces.tracer, agent, model)
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
-        """Make the outcome without keys; its events were redacted as they happened."""
+        """Make the outcome without keys; its events were masked as they happened."""
         llm, params, sent = self._recorded, self._settings.kept_params, {}
         episode, drift = parts.pop("episode", None), parts.get("drift")
         events = tuple(self._log.events)
@@ -370,7 +370,7 @@ class ItemRun:
                 "unusable": llm.server.unusable,
                 **llm.tape.usage,
             }
-        outcome = redact(
+        outcome = mask(
             Outcome(
                 result=Result.of(
                     played,
@@ -383,7 +383,7 @@ class ItemRun:
                     limits=to_data(limits),
                     reason=causes or parts.get("error", ""),
                 ),
-                message=redact(parts.pop("message", ""), self._settings.sent_only_texts),
+                message=mask(parts.pop("message", ""), self._settings.sent_only_texts),
                 **parts,
             )
         )
@@ -413,7 +413,7 @@ class ItemRun:
         message = str(error)
         if isinstance(error, NotRecorded):
             message = f"{message}{RECORD_IT}{record_item_command(self._item)}"
-        message = sanitize_lines(redact(message))
+        message = sanitize_lines(mask(message))
         result |= {"error": type(error).__name__, "message": message}
         return result, pytest.fail.Exception(message, pytrace=False)
 

@@ -23,7 +23,7 @@ from _pytest.config.findpaths import determine_setup
 from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params, shown_url
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
@@ -259,4 +259,4 @@ def _shown(config: pytest.Config, words: list[str]) -> str:
     for name in ("miniwob_base_url", "miniwob_remote"):
         for url in filter(None, (config.getoption(name), config.getini(name))):
             words = [word.replace(url, shown_url(url)) for word in words]
-    return shlex.join(redact(words, settings.sent_only_texts))
+    return shlex.join(mask(words, settings.sent_only_texts))

@@ -12,7 +12,7 @@ import pytest
 from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.plugin.collection import problem_of
 from pytest_miniwob_agent.plugin.item import RUN, ItemRun
@@ -57,7 +57,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
     That of teardown has it where a plugin, as pytest-retry, has repeated the call without a report.
 
     Pytest's own parts of each report of the item, its failure, reason, captured output and log, are
-    redacted.
+    masked.
     """
     run = item.stash.get(RUN, None)
     if run is None:
@@ -75,10 +75,10 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
     for traceback, *_ in getattr(report.longrepr, "chain", ()):
         if traceback.style == "value":  # the message is all: pytest says that frames are hidden
             traceback.extraline = None
-    report.longrepr = redact(report.longrepr, known)
-    report.sections = redact(report.sections, known)
+    report.longrepr = mask(report.longrepr, known)
+    report.sections = mask(report.sections, known)
     if hasattr(report, "wasxfail"):
-        report.wasxfail = redact(report.wasxfail, known)
+        report.wasxfail = mask(report.wasxfail, known)
 
 
 def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome: Outcome) -> None:
@@ -196,7 +196,7 @@ class Exports:
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
         """Leave keys out of the log records of pytest-json-report, which it keeps by itself."""
-        json_report.update(redact(json_report, self._known))
+        json_report.update(mask(json_report, self._known))
 
 
 EXPORTS = pytest.StashKey[Exports]()

@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.files import same_file, shown_from_here
 from pytest_miniwob_agent.core.outcome import Change, Earlier, Outcome
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.plugin.reading import project_folder
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import State
@@ -141,9 +141,9 @@ def shard_of(config: pytest.Config, state: State) -> Shard | None:
             "commit": checked_out(project_folder(config)),
             "digest of the items": digest(",".join(items)),
             "--miniwob-agent": settings.agent,
-            "--miniwob-agent-params": redact(canonical_json(settings.agent_params)),
+            "--miniwob-agent-params": mask(canonical_json(settings.agent_params)),
             "--miniwob-model": settings.model or "",
-            "--miniwob-llm-params": redact(canonical_json(settings.kept_params)),
+            "--miniwob-llm-params": mask(canonical_json(settings.kept_params)),
             "--miniwob-prompts": ", ".join(
                 f"{file.name} {digest(file.read_text('utf-8'))}" for file in prompts
             ),

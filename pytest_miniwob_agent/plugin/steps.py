@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_output, display_path, is_stream, same_file
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
-from pytest_miniwob_agent.core.secrets import redact
+from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import counted, sanitize_line
 from pytest_miniwob_agent.plugin.reading import project_folder, record_command
 from pytest_miniwob_agent.plugin.results import BASELINE, shard_of
@@ -139,7 +139,7 @@ class RunFinished(Step):
         """Show the remarks that they return."""
         if terminal.verbosity >= 0:
             for remark in self._remarks:
-                terminal.line(sanitize_line(redact(remark)))
+                terminal.line(sanitize_line(mask(remark)))
 
 
 class ResultsFile(Step):

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_miniwob_agent import Action
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.core.secrets import Secret, find, redact
+from pytest_miniwob_agent.core.secrets import Secret, find, mask
 
 KEY = "sk-" + "aB3" * 16
 KEYS = {
@@ -47,7 +47,7 @@ def test_every_kind_of_key_is_found_and_redacted(key, kind):
     for template in TEMPLATES:
         text = template.format(key)
         assert find(text) == [Secret(kind, key)], template
-        assert redact(text) == template.format(f"[{kind}]")
+        assert mask(text) == template.format(f"[{kind}]")
 
 
 PEM = "-----BEGIN {0}PRIVATE KEY-----\n" + "aB3+/" * 12 + "\n" + "xY==\n"
@@ -83,7 +83,7 @@ CREDENTIALS = base64.b64encode(b"user:pass").decode()
 def test_a_key_is_found_by_the_text_around_it(text, secret, kind):
     whole = text.format(secret)
     assert find(whole) == [(kind, secret)]
-    assert redact(whole) == text.format(f"[{kind}]")
+    assert mask(whole) == text.format(f"[{kind}]")
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_key_is_found_by_the_text_around_it(text, secret, kind):
 )  # fmt: skip
 def test_other_texts_are_not_keys(text):
     assert find(text) == []
-    assert redact(text) is text
+    assert mask(text) is text
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class TestData:
     def test_keys_and_values_are_searched_as_they_are_and_not_as_they_are_encoded(self):
         data = {"a": ["x", {f"\n{KEY}": 1}], "b": f"1\t{KEY}", "c": (1, None, True, f"\r\n{KEY}")}
         assert find(data) == [("OpenAI key", KEY)] * 3
-        assert redact(data) == {
+        assert mask(data) == {
             "a": ["x", {"\n[OpenAI key]": 1}],
             "b": "1\t[OpenAI key]",
             "c": (1, None, True, "\r\n[OpenAI key]"),
@@ -129,32 +129,32 @@ class TestData:
     def test_a_value_is_known_by_its_name(self):
         data = {"headers": {"X-Api-Key": ["my-Gateway-Secret-Value"], "Accept": "text/html"}}
         assert find(data) == [("API key", "my-Gateway-Secret-Value")]
-        assert redact(data)["headers"] == {"X-Api-Key": ["[API key]"], "Accept": "text/html"}
-        assert redact({"Authorization": f"Basic {CREDENTIALS}"}) == {
+        assert mask(data)["headers"] == {"X-Api-Key": ["[API key]"], "Accept": "text/html"}
+        assert mask({"Authorization": f"Basic {CREDENTIALS}"}) == {
             "Authorization": "Basic [Basic credentials]"
         }
 
     def test_dataclasses_are_searched_and_copied(self):
         note = Note("one", (Note(f"two {KEY}"), Status.SOLVED))
         assert find(note) == [("OpenAI key", KEY)]
-        redacted = redact(note)
-        assert redacted == Note("one", (Note("two [OpenAI key]"), Status.SOLVED))
-        assert redacted.parts[1] is Status.SOLVED
+        masked = mask(note)
+        assert masked == Note("one", (Note("two [OpenAI key]"), Status.SOLVED))
+        assert masked.parts[1] is Status.SOLVED
         assert KEY in note.parts[0].text
 
     def test_data_without_a_key_is_returned_itself(self):
         for data in ({"a": [1, "x"]}, Note("a", ({},)), ["word" * 9], Status.SOLVED, Action, None):
             assert find(data) == []
-            assert redact(data) is data
+            assert mask(data) is data
 
     def test_keys_that_overlap_are_redacted_as_one(self):
         token = list(KEYS)[-1]
-        assert redact(f"Authorization: Bearer {token}") == "Authorization: [bearer token]"
+        assert mask(f"Authorization: Bearer {token}") == "Authorization: [bearer token]"
         pem = PEM.format("") + "AKIA" + "ABCD1234" * 2 + "\n-----END PRIVATE KEY-----"
-        assert redact(f"a {pem} b") == "a [private key] b"
+        assert mask(f"a {pem} b") == "a [private key] b"
 
     def test_known_texts_are_found_in_any_form(self):
-        assert redact(["see the-value.", "none"], ["the-value", "none"]) == [
+        assert mask(["see the-value.", "none"], ["the-value", "none"]) == [
             "see [not shown].",
             "none",  # too short
         ]
@@ -164,7 +164,7 @@ def test_the_value_of_openai_api_key_is_a_key_in_any_form(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "my.own*form")
     kind = "value of OPENAI_API_KEY"
     assert find("it is my.own*form!") == [(kind, "my.own*form")]
-    assert redact("it is my.own*form!") == f"it is [{kind}]!"
+    assert mask("it is my.own*form!") == f"it is [{kind}]!"
     assert find("it is myxownform") == []
     for short in ("", "none", "x"):
         monkeypatch.setenv("OPENAI_API_KEY", short)
