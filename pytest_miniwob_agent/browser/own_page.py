@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -26,9 +27,11 @@ from pytest_miniwob_agent.core.actions import (
     Answer,
     CloseTab,
     DialogAction,
+    Follow,
     GoBack,
     NavigationAction,
     Reload,
+    Wait,
 )
 from pytest_miniwob_agent.core.app import (
     REFUSED,
@@ -60,6 +63,9 @@ WRITING = ("POST", "PUT", "PATCH", "DELETE")
 
 PAGES = ("text/html", "application/xhtml+xml")
 """The media types of files that are pages."""
+
+READY_STEP = 0.25
+"""Seconds of the page's clock between two questions whether a trial can begin."""
 
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
@@ -351,7 +357,9 @@ class AppPage(OwnPage):
             with self._browser.guard(f"doing {action}"):
                 return self._transition(self._read("read"))
         self._step += 1
-        return super().step(action)
+        waits = isinstance(action, Wait | Follow)
+        with self._app.in_real_time() if waits else contextlib.nullcontext():
+            return super().step(action)
 
     def _navigate(self, action: NavigationAction) -> str | None:
         self._browser.call("miniwobAgent.handOver")
@@ -376,7 +384,19 @@ class AppPage(OwnPage):
                 self._gate.remark("a window was closed, as it shows no page of the app")
                 devtools.call("Page.close")
         self._url = read.get("url", self._url)
+        if function == "start" and self._task.ready is not None:
+            read |= self._read_once_ready()
         return {**read, "files": self._task.files}
+
+    def _read_once_ready(self) -> Any:
+        """Let time pass until the trial can begin, and read the page."""
+        with self._app.in_real_time():
+            for count in itertools.count():
+                ms = round(1000 * READY_STEP) if count else 0
+                seen = super()._transition(self._read("readAfter", ms, False)).observation
+                if self._app.is_ready(self._trial(seen), count * READY_STEP):
+                    break
+        return self._read("read")
 
     def _named(self, path: str) -> str:
         return f"{self._name}, at {path}"
@@ -386,14 +406,17 @@ class AppPage(OwnPage):
         seen = super()._transition(read, error)
         seen = replace(seen, observation=replace(seen.observation, answers=True))
         if not self._over:
-            downloads = dict(self._gate.downloads) if self._gate else {}
-            trial = AppTrial(self._case.seed, self._url, seen.observation, self._given, downloads)
+            trial = self._trial(seen.observation)
             self._over = self._app.judge(trial, driven=self._browser.devtools.handed)
         if not self._over and self._given is None:
             return seen
         self._note_effect(read, done=True)
         self._browser.call("miniwobAgent.decide", self._over)
         return Transition(Observation(self._goal), self._over, done=True, error=error)
+
+    def _trial(self, seen: Observation) -> AppTrial:
+        downloads = dict(self._gate.downloads) if self._gate else {}
+        return AppTrial(self._case.seed, self._url, seen, self._given, downloads)
 
     def _leave(self) -> None:
         devtools = self._browser.devtools

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -42,6 +44,13 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+from pytest_miniwob_agent.screen import render
+
+READY = 30.0
+"""Seconds after which a trial is not waited for any more that can't begin."""
+
+SCREEN_LINES = 10
+"""Lines of the screen in the message about that."""
 
 LEAVE = "LEAVE"
 """What a page does with a socket that it leaves behind: not on the tape."""
@@ -106,6 +115,8 @@ class RecordedApp:
         self._number = self._questions = 0
         self._made = 0  # strict requests
         self._requests: list[PageRequest] = []
+        self._in_real_time = False
+        self._ahead: float | None = None  # seconds of real time that were ahead of the page's clock
         self.screen_version: int | None = None
         if start is not None and (anew or not self.path.exists()):
             self.go_live()
@@ -216,7 +227,7 @@ class RecordedApp:
     def messages(self, now: float) -> list[PageMessage] | None:
         """Return what has come for the page, which is idle; None while more may come."""
         if self._app is not None:
-            came = self._app[1].messages()
+            came = None if self._is_too_early(now) else self._app[1].messages()
             for message in came or ():
                 kept = self._written(message) | {"after": self._made, "at": now}
                 self._trial.messages.append(kept)
@@ -225,6 +236,26 @@ class RecordedApp:
         while self._coming and _is_due(self._coming[0], self._made, now):
             due.append(self._read(self._coming.pop(0)))
         return due
+
+    @contextmanager
+    def in_real_time(self) -> Iterator[None]:
+        """In a block, let the page's clock go no faster than real time, if the app is live.
+
+        The page's clock stands still while `messages` returns None.
+        """
+        self._in_real_time, self._ahead = self.live, None
+        try:
+            yield
+        finally:
+            self._in_real_time = False
+
+    def _is_too_early(self, now: float) -> bool:
+        """True if real time has not come as far as the page's clock since the block began."""
+        if not self._in_real_time:
+            return False
+        ahead = time.monotonic() - now / 1000
+        self._ahead = ahead if self._ahead is None else self._ahead
+        return ahead < self._ahead
 
     def _written(self, message: PageMessage) -> dict[str, Any]:
         """A message as a line of the tape."""
@@ -277,6 +308,25 @@ class RecordedApp:
             return None
         body = self._bodies.read(found.body)
         return PageResponse(found.status, found.headers, body, found.socket)
+
+    def is_ready(self, trial: AppTrial, waited: float) -> bool:
+        """Return True if the trial can begin.
+
+        Raises:
+            PageError: it can't, `READY` seconds after its page has been loaded.
+            Drift: the same, where it could when it was recorded.
+        """
+        task = self._task
+        if task.is_ready(replace(trial, requests=self._requests)):
+            return True
+        if waited < READY:
+            return False
+        why = f"{task.ready!r} is missing" if isinstance(task.ready, str) else "`ready` is not True"
+        what = f"trial {self._number} can't begin {READY:g} s after its page was loaded, as {why}"
+        if not self.live:
+            raise self._drift(what)
+        shown = render(trial.observation.elements).splitlines()[:SCREEN_LINES]
+        raise PageError("\n  ".join([f"AppTask {task.name!r}: {what}. The page shows", *shown]))
 
     def judge(self, trial: AppTrial, *, driven: bool = False) -> float:
         """Return the reward of the live app's judge, of its tape, or of what the page shows.

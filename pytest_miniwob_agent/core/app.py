@@ -6,6 +6,7 @@ import json
 import re
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from email import message_from_string
 from email.message import Message
@@ -246,6 +247,8 @@ class AppTask:
             as `url`, as pytest-django's and pytest-flask's `live_server`. Or an address itself.
         goal: what the agent is asked to do: a text, or a function of the seed.
         start: the path at which a trial begins, or a function of the seed.
+        ready: when a trial begins, if the page is not ready as soon as it is loaded: once it shows
+            a text, or once a function of an `AppTrial` returns True.
         setup: `setup(app, seed)` prepares the app at the beginning of each trial.
         reward: `reward(app, trial)` judges the live app after each action: 0 while the task is
             undecided, any other number from -1 to 1 ends the trial. True is 1.
@@ -273,6 +276,7 @@ class AppTask:
     app: str
     goal: str | Callable[[int], str]
     start: str | Callable[[int], str] = "/"
+    ready: str | Callable[[AppTrial], object] | None = None
     setup: Callable[[Any, int], object] | None = None
     reward: Callable[[Any, AppTrial], float | bool | None] | None = None
     solved_when: Callable[[AppTrial], bool | None] | None = None
@@ -293,6 +297,11 @@ class AppTask:
             ("category", _is_text(self.category), "a text"),
             ("goal", _is_function(self.goal) or _is_text(self.goal), f"a text, or {FUNCTION}"),
             ("start", _is_function(self.start) or _is_path(self.start), START),
+            (
+                "ready",
+                self.ready is None or _is_function(self.ready) or _is_text(self.ready),
+                f"a text, or {FUNCTION}",
+            ),
             ("setup", self.setup is None or _is_function(self.setup), FUNCTION),
             ("reward", self.reward is None or _is_function(self.reward), FUNCTION),
             ("solved_when", self.solved_when is None or _is_function(self.solved_when), FUNCTION),
@@ -357,6 +366,12 @@ class AppTask:
         if not _is_path(start):
             raise UsageError(f"AppTask {self.name!r}: start must be {START}, not {start!r}")
         return start
+
+    def is_ready(self, trial: AppTrial) -> bool:
+        """Return True if a trial can begin, by what the page shows and sends."""
+        if isinstance(self.ready, str):
+            return any(self.ready in element.text for element in trial.observation.elements)
+        return self.ready is None or bool(self.call("ready", trial))
 
     def scrubbed(self, text: str) -> str:
         """Return a text of the app without what differs at every run."""
@@ -439,6 +454,12 @@ class App(Source, Protocol):
 
         The app's own origin is the first.
         """
+
+    def in_real_time(self) -> AbstractContextManager[None]:
+        """In a block, let the page's clock go no faster than real time, if the app is live."""
+
+    def is_ready(self, trial: AppTrial, waited: float) -> bool:
+        """Return True if the trial can begin, so many seconds after its page has been loaded."""
 
     def judge(self, trial: AppTrial, *, driven: bool = False) -> float:
         """Return the reward, also of a page that is driven by a program; 0 while undecided."""

@@ -1,6 +1,7 @@
 """Pages of apps whose answers come when a test wants: with windows, dialogs and a program."""
 
 import time
+from contextlib import nullcontext
 from urllib.parse import urlsplit
 
 import pytest
@@ -48,6 +49,9 @@ class Site:
 
     def messages(self, now):
         return []
+
+    def in_real_time(self):
+        return nullcontext()
 
     def judge(self, trial, *, driven=False):
         self.tabs.append(trial.tabs)

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pytest_miniwob_agent.browser import live_sockets
+from pytest_miniwob_agent.cassettes import recorded_app
 from pytest_miniwob_agent.cassettes.traffic import Bodies
 
 TALKING = """
@@ -40,6 +41,11 @@ TALKING = """
                 for _ in range(1000):
                     self.wfile.write(b"data: tick\\n\\n")
                     time.sleep(0.02)
+            elif self.path == "/late":
+                self.begin_events()
+                for word in ("late", "last"):
+                    time.sleep(0.8)
+                    self.wfile.write(f"data: {word}\\n\\n".encode())
             elif self.path == "/poll":
                 SAID.acquire()
                 self.answer("heard")
@@ -87,16 +93,19 @@ TALKING = """
 """
 
 
+AGENT = 'agents=[("reflective", {"screen": "tree", "actions": "all"})]'
+
+
 @pytest.fixture
 def talk(app_pages):
     """Record a page that talks with its app, and replay it; its tape, and the last screen."""
 
-    def talk(script, *actions, body="<p></p>", more=(), app="app"):
+    def talk(script, *actions, body="<p></p>", more=(), app="app", **task):
         page = f"{body}<script>{script}</script>"
         pages = {"/": (200, page, {"Set_Cookie": "user=bob; HttpOnly"})} | dict(more)
         plans = [actions] if actions else []
-        task = f"app={app!r}"
-        *_, prompt = app_pages.play(pages, *plans, task=task, conftest=TALKING)
+        task = ", ".join(f"{name}={value}" for name, value in {"app": repr(app), **task}.items())
+        *_, prompt = app_pages.play(pages, *plans, task=task, marker=AGENT, conftest=TALKING)
         [tape] = app_pages.path.glob("cassettes/*/*/task/*.traffic.jsonl")
         screen = re.sub(r" id=\d+| focused", "", prompt[prompt.index("The screen now:") :])
         return tape, [line.strip() for line in screen.split("\n\n")[0].splitlines()[1:]]
@@ -247,6 +256,50 @@ def test_a_socket_that_is_never_silent(talk, monkeypatch):
     """
     _, screen = talk(script)
     assert screen == ['text "tick"']
+
+
+LATE = """
+    const events = new EventSource("/late");
+    events.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
+"""
+
+
+def test_an_agent_that_waits_sees_what_comes_late(talk):
+    """Later than a recording waits for a message by itself."""
+    _, screen = talk(LATE, "wait 4 s")
+    assert screen[0] == 'text "last"'
+    assert [line.partition(" text=")[2] for line in screen[1:]] == ["late", "last"]
+
+
+@pytest.mark.parametrize(
+    "ready",
+    ["'last'", "lambda trial: trial.asked('OPEN', '/late') and 'last' in str(trial.observation)"],
+)
+def test_a_trial_begins_once_its_page_is_ready(talk, ready):
+    _, screen = talk(LATE, ready=ready)
+    assert screen == ['text "last"']
+
+
+def test_a_page_that_is_not_ready(app_pages, monkeypatch):
+    """Where it was when it was recorded, that is drift."""
+    monkeypatch.setattr(recorded_app, "READY", 1.0)
+
+    def write(ready):
+        app_pages.write_task({"/": "<h1>Loading</h1>"}, task=f"app='app', ready={ready}")
+
+    write("'Kernel idle'")
+    result = app_pages.record()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([
+        "AppTask 'task': trial 1 can't begin 1 s after its page was loaded, as 'Kernel idle' is "
+        "missing. The page shows",
+        '  heading "Loading" *',
+    ])  # fmt: skip
+    write("'Loading'")
+    app_pages.record_and_replay(passed=1)
+    write("lambda trial: False")
+    result = app_pages.runpytest()
+    result.stdout.fnmatch_lines(["*trial 1 can't begin * as `ready` is not True*", "*1 drifted*"])
 
 
 def test_a_long_poll_holds_nothing_up(talk):

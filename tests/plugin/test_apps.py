@@ -319,7 +319,7 @@ def test_what_an_author_gets_wrong_is_said_with_what_to_do(app):
     {"app": ""}, {"app": len}, {"goal": " "}, {"start": "admin/"}, {"setup": "prepare"},
     {"reward": 1}, {"dialogs": True}, {"dialogs": {"confirm": "yes"}}, {"dialogs": {"alert": True}},
     {"scrub": {"(": ""}}, {"scrub": {"a": r"\1"}}, {"scrub": ["a"]}, {"redact": "key"},
-    {"redact": ["["]}, {"clock": "2030-01-01"}, {"clock": inf}, {"clock": nan},
+    {"redact": ["["]}, {"ready": True}, {"clock": "2030-01-01"}, {"clock": inf}, {"clock": nan},
     {"origins": "https://login.example"}, {"perturb": "late"}, {"viewport": (0, 720)},
     {"viewport": 1280}, {"viewport": (True, 720)},
 ], ids=str)  # fmt: skip
