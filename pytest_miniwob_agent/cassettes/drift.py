@@ -33,6 +33,7 @@ SUBJECTS = {
     "model": "the model or its parameters",
     "rest": "the end of the item",
     "traffic": "the requests of the page",
+    "goal": "the goal",
 }
 """What changed, by the kind of the cause."""
 

@@ -76,7 +76,8 @@ class Origin(Protocol):
 class RecordedApp:
     """The app of an item: its tape as long as that goes, or the running app, which is recorded.
 
-    An item is replayed whole, or live whole: `go_live` begins it again with the app.
+    An item is replayed whole, or live whole: `go_live` begins it again with the app. If it is
+    checked, the app runs and its tape stays as it is, until `go_live` records it again.
 
     Args:
         task: the task.
@@ -87,6 +88,8 @@ class RecordedApp:
         start: starts the app; its value for `setup` and `reward`, and what answers. None for a
             replay alone.
         anew: True to record whatever is on the tape.
+        checks: True to check the app as it is now, if there is a tape; else the app is recorded.
+        records: True if the tape may be written.
 
     Attributes:
         screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
@@ -103,11 +106,15 @@ class RecordedApp:
         start: Callable[[], tuple[Any, Origin]] | None,
         *,
         anew: bool = False,
+        checks: bool = False,
+        records: bool = True,
     ) -> None:
         self.path = folder / f"{stem}{TRAFFIC}"
         self._task, self._seed, self._limits, self._start = task, seed, limits, start
         self._bodies = Bodies(folder)
         self._app: tuple[Any, Origin] | None = None
+        self._recorded: Traffic | None = None  # of an app that is checked
+        self._records = records
         self._traffic: Traffic | None = None
         self._trial = Trial("", "")
         self._left: list[Exchange] = []  # of the trial, in a replay
@@ -118,11 +125,14 @@ class RecordedApp:
         self._in_real_time = False
         self._ahead: float | None = None  # seconds of real time that were ahead of the page's clock
         self.screen_version: int | None = None
-        if start is not None and (anew or not self.path.exists()):
+        if self.can_go_live and (anew or not self.path.exists()):
             self.go_live()
         elif self.path.exists():
             self._traffic = Traffic.load(self.path)
             self.screen_version = self._traffic.screens
+            if checks and start is not None:
+                self._recorded, self._app = self._traffic, start()
+                self.rewind()
 
     @property
     def live(self) -> bool:
@@ -131,13 +141,24 @@ class RecordedApp:
 
     @property
     def can_go_live(self) -> bool:
-        """True if the episode may begin again with the running app."""
-        return not self.live and self._start is not None
+        """True if the episode may begin again with the running app, which is recorded."""
+        return self._records and self._start is not None and (self.checked or not self.live)
+
+    @property
+    def replayed(self) -> bool:
+        """True if the tape alone has answered."""
+        return not self.live and self._traffic is not None
+
+    @property
+    def checked(self) -> bool:
+        """True if the app runs and its tape stays as it is."""
+        return self._recorded is not None
 
     def go_live(self) -> None:
-        """Start the app; the episode begins again."""
+        """Start the app, unless it runs; the episode begins again, and is recorded."""
         assert self._start is not None
-        self._app = self._start()
+        self._recorded = None
+        self._app = self._app or self._start()
         self.rewind()
 
     def rewind(self) -> None:
@@ -154,6 +175,8 @@ class RecordedApp:
         goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)
         if self._app is not None:
             assert self._traffic is not None
+            if self._recorded is not None and self._number < len(self._recorded.trials):
+                self._check_task(self._recorded.trials[self._number], goal, start)
             self._app[1].begin_trial()
             if self._task.setup is not None:
                 _outside_of_loops(self._task.call, "setup", self._app[0], self._seed)
@@ -168,11 +191,15 @@ class RecordedApp:
             self._trial = self._traffic.trials[self._number]
             self._left = list(self._trial.exchanges)
             self._coming = list(self._trial.messages)
-            for name, now in (("goal", goal), ("start", start)):
-                if (recorded := getattr(self._trial, name)) != now:
-                    raise self._drift(f"the {name} is {now!r} now, and was {recorded!r}")
+            self._check_task(self._trial, goal, start)
         self._number += 1
         return self._trial.goal, self._traffic.origins, self._trial.start
+
+    def _check_task(self, then: Trial, goal: str, start: str) -> None:
+        if then.goal != goal:
+            raise self._drift("another goal", diff(then.goal, goal), "goal")
+        if then.start != start:
+            raise self._drift(f"the start is {start!r} now, and was {then.start!r}")
 
     def answer(
         self, request: PageRequest, step: int, crowded: Callable[[], bool]
@@ -219,6 +246,8 @@ class RecordedApp:
         return answer
 
     def _keep(self, body: bytes) -> str:
+        if self.checked:
+            return digest_of(body)
         try:
             return self._bodies.write(body)
         except OSError as error:
@@ -370,6 +399,8 @@ class RecordedApp:
         """
         if self._traffic is None:
             return
+        if self.checked:
+            return
         if self._app is None:
             if calls >= self._limits.calls:
                 return  # it has ended within a trial
@@ -410,9 +441,32 @@ class RecordedApp:
         what = f"{request} was made with another body at step {step}"
         return self._drift(what, diff(same[0].shown, sent))
 
-    def _drift(self, what: str, lines: Iterable[str] = ()) -> Drift:
+    def _drift(self, what: str, lines: Iterable[str] = (), kind: str = "traffic") -> Drift:
         text = "\n  ".join([f"{display_path(self.path)}: {what}", *lines])
-        return Drift(text, [Cause("traffic", what)], [what, *lines])
+        return Drift(text, [Cause(kind, what)], [what, *lines])
+
+    def changed_requests(self) -> list[str]:
+        """Return how the requests of a checked app differ from its tape's, as lines of `diff`."""
+        assert self._recorded is not None
+        assert self._traffic is not None
+        changed: list[str] = []
+        for then, now in zip(self._recorded.trials, self._traffic.trials, strict=False):
+            last = max((one.step for one in now.exchanges), default=0)
+            lines = [
+                "\n".join(
+                    f"{one} {one.shown}".rstrip()
+                    for one in sorted(trial.exchanges, key=lambda one: (one.step, str(one)))
+                    if one.request.strict and one.step <= last
+                )
+                for trial in (then, now)
+            ]
+            changed += [line for line in diff(*lines) if line[:2] in ("- ", "+ ")]
+        return changed
+
+    @property
+    def last_request(self) -> str:
+        """The last request that a replay must make, such as `POST /login`; empty for none."""
+        return next((str(one) for one in reversed(self._requests) if one.strict), "")
 
 
 def _outside_of_loops(function: Callable[..., Any], *values: Any) -> Any:

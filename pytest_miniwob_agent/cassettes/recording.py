@@ -28,6 +28,7 @@ from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
 from pytest_miniwob_agent.core.data import changed_parts, digest
 from pytest_miniwob_agent.core.errors import (
+    AnswersUsedUp,
     CassetteError,
     CassetteNotWritten,
     NotRecorded,
@@ -43,6 +44,7 @@ from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
     from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 Normalize = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -160,6 +162,9 @@ class RecordedModel(ChatCalls):
         self._matcher = Matcher(files.pictures, normalize)
         self._mutex = threading.RLock()
         self._episode_ended = False
+        self.checks_app = False
+        """True if a live app is checked with the recorded answers, which needs none that are left,
+        and writes nothing."""
         self.on_other_page: Callable[[Request, Request], None] = lambda then, now: None
         """Is told the recorded and the present request where the page shows something else after
         the same actions, once."""
@@ -190,6 +195,11 @@ class RecordedModel(ChatCalls):
                     if call is None and self.mode.live:
                         call = self._record(request, asked, origin, number)
             if call is None:
+                if self.checks_app and not self._has_answer_left(origin.trial):
+                    raise AnswersUsedUp(
+                        "the recorded answers are used up: the app, as it is now, does not judge "
+                        "as it did when the item was recorded"
+                    )
                 raise self._missing_call(asked, origin)
         # The agent gets now exactly what it will get in replay.
         path, id_ = call.request.path, digest(call.key)
@@ -235,6 +245,10 @@ class RecordedModel(ChatCalls):
                 if request.normalized != call.request.normalized:
                     call.request = request
             return call
+
+    def _has_answer_left(self, trial: int) -> bool:
+        origins = [call.origin for call in self.tape.left if not call.of_test]
+        return any(origin is None or origin.trial <= trial for origin in origins)
 
     def _share(self, request: Request, origin: Origin, number: int) -> Call | None:
         """Play the answer that a variant of the agent, or a task's clean twin, has to a request."""
@@ -299,9 +313,15 @@ class RecordedModel(ChatCalls):
             self.tape.rewind()
 
     @contextmanager
-    def replaying(self) -> Iterator[None]:
-        """Replay alone, in a block; a call that is not recorded is `NotRecorded`."""
-        mode, self.mode = self.mode, Record.NONE
+    def answering(self, app: RecordedApp) -> Iterator[None]:
+        """Answer calls that an agent on an app makes in a block.
+
+        While the app may still go live or is checked, a call that is not recorded is `NotRecorded`.
+        """
+        self.checks_app = app.checked
+        mode = self.mode
+        if app.can_go_live or app.checked:
+            self.mode = Record.NONE
         try:
             yield
         finally:
@@ -334,7 +354,7 @@ class RecordedModel(ChatCalls):
             return
         with self._mutex:
             tape = self.tape
-            if self.mode.writes:
+            if self.mode.writes and not self.checks_app:
                 beyond = [] if tape.added else tape.beyond(limits)
                 stay = [one for one in tape.left if one in beyond or (one.of_test and not passed)]
                 dropped = [call for call in tape.left if call not in stay]
@@ -344,6 +364,8 @@ class RecordedModel(ChatCalls):
 
     def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
         beyond, made = self.tape.beyond(limits), len(self.tape.made)
+        if self.checks_app:
+            calls = [call for call in calls if call.of_test]
         if unused := [call for call in calls if call not in beyond]:
             path = display_path(self.files.cassette)
             raise drift_of_unused_calls(path, self.tape.calls, made, unused)

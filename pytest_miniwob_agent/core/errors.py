@@ -23,6 +23,7 @@
     ├── StepLimit
     ├── TrialLimit
     └── CallLimit
+        └── AnswersUsedUp
 """
 
 from __future__ import annotations
@@ -68,9 +69,9 @@ class CassetteError(MiniwobError):
 class Cause:
     """A reason why calls differ from the recorded ones.
 
-    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, `traffic` (requests of an
-    app's page) and `rest` (recorded calls were not made); `what` names the files, messages,
-    elements, tools, parameters, requests or calls.
+    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, `goal` and `traffic` (the
+    goal, and requests, of a task on an app) and `rest` (recorded calls were not made); `what` names
+    the files, messages, elements, tools, parameters, requests or calls.
     """
 
     kind: str
@@ -178,6 +179,10 @@ class TrialLimit(LimitReached):
 
 class CallLimit(LimitReached):
     """The episode has used its model calls."""
+
+
+class AnswersUsedUp(CallLimit):
+    """A live app with recorded answers: the recording had ended here, and the app does not end."""
 
 
 def limit_in(error: BaseException) -> LimitReached | None:

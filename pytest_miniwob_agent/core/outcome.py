@@ -95,7 +95,8 @@ class Result:
     report them; of the prompt also those that were `cached`, or `written` into a cache. `typings`
     are those of the `steps` that entered a text: the papers count a click and keys for each.
     `payload` tells whether a prompt had the text of the page's attack: `shown`, `not shown`, or
-    `unknown` where prompts had pictures.
+    `unknown` where prompts had pictures. `app` is `live` if the app that the item is on answered as
+    it is now, with recorded answers of the model.
     """
 
     category: str
@@ -124,6 +125,7 @@ class Result:
         default_factory=lambda: {"prompt": None, "completion": None}
     )
     payload: str = field(default="", metadata={"optional": True})
+    app: str = field(default="", metadata={"optional": True})
 
     @classmethod
     def of(cls, episode: Episode, status: Status, payload: str = "", **about: Any) -> Result:
@@ -252,6 +254,7 @@ class Outcome:
         left: the recorded calls that were not made.
         earlier: the item in the baseline; None if it is not there.
         pictures: those of the item in the report's folder; `pictures_note` is a remark.
+        app_replayed: True of an item on an app that was not started, as its recording answered.
     """
 
     result: Result
@@ -272,6 +275,7 @@ class Outcome:
     earlier: Earlier | None = None
     pictures: tuple[Picture, ...] = ()
     pictures_note: str = ""
+    app_replayed: bool = False
 
     @property
     def case(self) -> Case:

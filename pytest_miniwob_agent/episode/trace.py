@@ -206,7 +206,9 @@ class Trace:
             place = self.log.begin_call(origin)
             try:
                 yield origin, partial(self.log.write, place=place)
-            except (MiniwobError, LimitReached):
+            except LimitReached as limit:
+                self.halt.refuse(limit)
+            except MiniwobError:
                 raise
             except Exception:
                 self.halt.broken = True

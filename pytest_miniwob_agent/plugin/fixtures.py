@@ -134,8 +134,10 @@ def _open_app(
         limits,
         settings.cassettes,
         name,
-        start if mode.writes else None,
+        start if mode.writes or settings.app == "live" else None,
         anew=mode is Record.ALL,
+        checks=settings.app == "live",
+        records=mode.writes,
     )
     kind = run.problem.page.perturbation
     page = AppPage(browser, case, run.problem.page, run.app)

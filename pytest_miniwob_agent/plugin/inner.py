@@ -50,7 +50,7 @@ Step = Callable[[AnyAction | str, Any, TaskPage], bool]
 """Is told of an action before it is carried out, or that a `trial` or the `episode` ends, with the
 page and its task; the replay ends when it returns False."""
 
-_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "otel", "answers")
+_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "otel", "answers", "app")
 """Our options that write, send, judge, or belong to recording."""
 
 _OTHERS: dict[str, Any] = {

@@ -302,33 +302,47 @@ class ItemRun:
     def _play(self, play: Callable[[], Episode]) -> Episode:
         """Play an episode; again in a new browser if it is lost, or with an app after its tape."""
         __tracebackhide__ = True
-        recorded, app = self._recorded, self.app
+        recorded, app, lost = self._recorded, self.app, False
         if recorded is not None and app is not None:
             recorded.on_other_page = self._tell_other_page
 
-        def whole() -> Episode:
+        def attempt() -> Episode:
             __tracebackhide__ = True
-            episode = play()
-            if app is not None:
+            if app is None:
+                return play()
+            with nullcontext() if recorded is None else recorded.answering(app):
+                episode = self._check_app(app, play) if app.checked else play()
                 app.finish(episode.calls)
             return episode
 
+        while True:
+            try:
+                return attempt()
+            except BrowserLost:
+                if recorded is None or lost:  # your own model can't be asked the same again
+                    raise
+                lost = True
+            except NotRecorded:
+                if app is None or not app.can_go_live:
+                    raise
+                app.go_live()
+            for one in (recorded, app):
+                if one is not None:
+                    one.rewind()
+
+    def _check_app(self, app: RecordedApp, play: Callable[[], Episode]) -> Episode:
+        """Play an episode on the app as it is now, and say how its requests have changed."""
+        __tracebackhide__ = True
         try:
-            if recorded is None or app is None or not app.can_go_live:
-                return whole()
-            with recorded.replaying():
-                return whole()
-        except BrowserLost:
-            if recorded is None:  # your own model can't be asked the same again
-                raise
-        except NotRecorded:
-            if app is None or not app.can_go_live:
-                raise
-            app.go_live()
-        for one in (recorded, app):
-            if one is not None:
-                one.rewind()
-        return whole()
+            return play()
+        except Drift as drift:
+            after = f"\nThe last request before it: {app.last_request}" if app.last_request else ""
+            raise Drift(f"{drift}{after}", drift.causes, drift.changes, drift.pictures) from None
+        finally:
+            if changed := app.changed_requests():
+                shown = sanitize_line(mask("; ".join(changed[:4])))
+                remark = f"{self.problem.case}: the app was asked otherwise than recorded: {shown}"
+                self._item.user_properties.append((REMARK, remark))
 
     def _tell_other_page(self, then: Request, now: Request) -> None:
         """Say what an app shows otherwise than at the recording before."""
@@ -381,9 +395,11 @@ class ItemRun:
                     prompts=self._log.prompts,
                     sent=sent,
                     limits=to_data(limits),
+                    app="live" if self.app and self.app.checked else "",
                     reason=causes or parts.get("error", ""),
                 ),
                 message=mask(parts.pop("message", ""), self._settings.sent_only_texts),
+                app_replayed=self.app is not None and self.app.replayed,
                 **parts,
             )
         )

@@ -98,7 +98,7 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     exports = item.config.stash.get(EXPORTS, None)
     if outcome.episode is not None and (unsolved or exports):
         more, folder = {}, settings_of(item.config).report
-        if outcome.cassette:  # a model of the user's own would be asked again
+        if outcome.cassette and not outcome.result.app:  # else it is not what was recorded
             more["all of it"] = show_command(item, outcome.result.case)
         if folder is not None:
             more["in the report"] = f"{display_path(folder)}/index.html#/item/{outcome.case}"

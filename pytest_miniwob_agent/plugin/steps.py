@@ -20,7 +20,7 @@ from pytest_miniwob_agent.plugin.reading import project_folder, record_command
 from pytest_miniwob_agent.plugin.results import BASELINE, shard_of
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
-from pytest_miniwob_agent.results.file import Results, one_per_case
+from pytest_miniwob_agent.results.file import Results, one_per_case, read_results
 from pytest_miniwob_agent.results.gate import Verdict, judge
 from pytest_miniwob_agent.results.twins import twins_of
 from pytest_miniwob_agent.terminal.views import (
@@ -153,6 +153,7 @@ class ResultsFile(Step):
         self._partial: tuple[str, ...] = ()
         self._written: Path | None = None
         self._stays = ""  # the reason why the results file is left as it was
+        self._recordings: Path | None = None  # whose results those of a live app don't replace
         self.verdict: Verdict | None = None
         """The gate's verdict; None where nothing was judged."""
 
@@ -200,6 +201,9 @@ class ResultsFile(Step):
         file = self._state.settings.results
         if file is None:
             return
+        if results.of_live_apps and _has_recordings(file):
+            self._recordings = display_path(file)
+            file = file.with_name(f"{file.stem}.live{file.suffix}")
         beside = file.with_name(f"{file.stem}.incomplete{file.suffix}")
         passed = self.verdict is not None and not self.verdict.failed
         kept = not (results.shard or is_stream(file))
@@ -248,6 +252,10 @@ class ResultsFile(Step):
             terminal.line(f"gate {settings.gate}: {self._state.no_baseline}", yellow=True)
         if self._written and terminal.verbosity >= 0:
             terminal.line(f"results: {display_path(self._written)}")
+            if self._recordings:
+                terminal.line(
+                    f"the app was live: the results of recordings are in {self._recordings}"
+                )
             if self._stays and settings.results:
                 kept = display_path(settings.results)
                 what = "stays as it was" if settings.results.exists() else "was not written"
@@ -279,6 +287,16 @@ class ResultsFile(Step):
             f"if the change is kept, {how} with --miniwob-results={name} and commit that: "
             "the next baseline"
         )
+
+
+def _has_recordings(file: Path) -> bool:
+    """True of a file with results of recordings, or of something else that must not be replaced."""
+    if not file.is_file():
+        return False
+    try:
+        return not read_results(file).of_live_apps
+    except UsageError:
+        return True
 
 
 class ReportPages(Step):

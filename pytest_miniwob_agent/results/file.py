@@ -124,6 +124,11 @@ class Results:
             found.setdefault(result.item, []).append(result)
         return {item: Samples(tuple(samples)) for item, samples in found.items()}
 
+    @property
+    def of_live_apps(self) -> bool:
+        """True if apps answered as they are now, with the recorded answers of the model."""
+        return any(result.app for result in self.results)
+
     @cached_property
     def by_setup(self) -> dict[str, Results]:
         """The results of each agent and model, as one run of them alone would have written them.

@@ -392,6 +392,13 @@ def show_ledger(
     parts = [f"{replayed.calls} replayed" + (f" ({shared} shared)" if shared else "")]
     parts += [f"{recorded.calls} recorded"]
     parts += [f"{count} {what}" for what, count in counts.items() if count]
+    if live := sum(bool(outcome.result.app) for outcome in outcomes):
+        terminal.line(
+            f"apps: {counted(live, 'item')} on the app as it is now, with recorded answers"
+        )
+    if played := sum(outcome.app_replayed for outcome in outcomes):
+        items = counted(played, "item")
+        terminal.line(f"apps: {items} replayed; the app was not started, as by --miniwob-app=live")
     terminal.line("model calls: " + ", ".join(parts))
     if left.calls:
         unused = pending.with_name(ASIDE)

@@ -1,0 +1,177 @@
+"""A live app with the recorded answers of the model: `--miniwob-app=live`."""
+
+import re
+
+import pytest
+from support.apps import APP, plan, starts_of
+from support.projects import Project
+
+LIVE = "--miniwob-app=live"
+
+ORDERS = """
+    import time
+
+    ORDERS = []
+    BROKEN = {}
+
+    class Handler(AppHandler):
+        def page(self):
+            rows = [*ORDERS][::BROKEN.get("order", 1)]
+            column = BROKEN.get("column", "")
+            rows = "".join(f"<li>{row}{column}</li>" for row in rows)
+            button = BROKEN.get("button", "Order")
+            self.answer(f'''<!DOCTYPE html><title>Shop</title><ul>{rows}</ul>
+                <form method=post><label>What <input name=what></label><button>{button}</button>
+                </form>{BROKEN.get("script", "")}''')
+
+        def do_GET(self):
+            time.sleep(BROKEN.get("slow", 0))
+            if self.path == "/":
+                self.page()
+            else:
+                self.answer("{}", "application/json")
+
+        def do_POST(self):
+            sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            if not BROKEN.get("handler"):
+                ORDERS.append(sent.partition("=")[2])
+            self.answer("<!DOCTYPE html><p>" + BROKEN.get("thanks", "Thank you"))
+"""
+
+TEST = """
+    import pytest
+    from conftest import BROKEN, ORDERS
+    from pytest_miniwob_agent import AppTask
+
+    def prepare(app, seed):
+        ORDERS[:] = ["tea", "rice"]
+
+    BROKEN.update({})
+    BUY = AppTask(
+        "buy", app="app", goal="Order milk.", setup=prepare,
+        reward=lambda app, trial: "milk" in ORDERS,
+    )
+    SEEN = AppTask(
+        "see", app="app", goal="Order milk, and be thanked.", setup=prepare,
+        solved_when=lambda trial: "Thank you" in str(trial.observation.elements) or None,
+    )
+
+    @pytest.mark.miniwob(BUY, SEEN, seeds=[1], trials=2)
+    def test_shop(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+def reply(prompt):
+    return plan('enter "milk" to id=4', "click id=5")
+
+
+@pytest.fixture
+def shop(pytester, chat_server, recordings):
+    """A project with two items on an app, which are recorded."""
+    project = Project(pytester, chat_server)
+    project.write(TEST, APP + ORDERS)
+    project.use_recordings(recordings / "shop", reply)
+    project.path.joinpath("starts").unlink(missing_ok=True)
+    return project
+
+
+def change(project, **how):
+    """Change the app."""
+    source = project.test_file.read_text()
+    source = re.sub(r"BROKEN\.update\(.*\)", f"BROKEN.update({how})", source)
+    project.test_file.write_text(source)
+
+
+def test_an_app_that_has_not_changed_passes(shop):
+    result = shop.replay(LIVE, "--miniwob-results=now.jsonl", "-n1", passed=2)
+    assert starts_of(shop) == 2
+    result.stdout.fnmatch_lines(["apps: 2 items on the app as it is now, with recorded answers"])
+    assert shop.path.joinpath("now.jsonl").read_text().count('"app":"live"') == 2
+    result = shop.replay(passed=2)
+    result.stdout.fnmatch_lines(["apps: 2 items replayed; the app was not started, *"])
+    assert starts_of(shop) == 2
+
+
+def test_an_app_that_is_slower_passes(shop):
+    change(shop, slow=0.5)
+    shop.replay(LIVE, passed=2)
+
+
+def test_an_app_that_does_not_do_what_it_shows_fails(shop):
+    """The agent is not asked on, in this trial or in the next one."""
+    change(shop, handler=True)
+    result = shop.replay(LIVE, "--miniwob-report=report", passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["*apps/buy/1*", "trial 1: INCOMPLETE, the recorded answers are used up*"]
+    )
+    result.stdout.no_fnmatch_line("*trial 2*")
+
+
+def test_an_app_that_judges_by_the_page_fails_as_well(shop):
+    change(shop, thanks="Sorry")
+    result = shop.replay(LIVE, passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*apps/see/1*", "*the recorded answers are used up*"])
+
+
+@pytest.mark.parametrize(("how", "said"), [
+    ({"button": "Buy"}, ["- button \"Order\" id=5", "+ button \"Buy\" id=5"]),
+    ({"column": " (new)"}, ["-   listitem \"tea\" id=2", "+   listitem \"tea (new)\" id=2"]),
+    ({"order": -1}, ["-   listitem \"tea\" id=2", "+   listitem \"rice\" id=2"]),
+], ids=str)  # fmt: skip
+def test_an_app_that_shows_something_else_is_drift(shop, how, said):
+    change(shop, **how)
+    before = shop.recorded()
+    result = shop.runpytest(LIVE)
+    result.stdout.fnmatch_lines([said[1], "*", "The last request before it: GET /"])
+    result.stdout.fnmatch_lines([said[0], "*", "The last request before it: GET /"])
+    result.stdout.fnmatch_lines(["*2 drifted*"])
+    assert shop.recorded() == before
+
+
+def test_requests_that_change_while_the_prompts_stay_are_a_remark(shop):
+    change(shop, script="<script>fetch('/visited')</script>")
+    result = shop.replay(LIVE, passed=2)
+    result.stdout.fnmatch_lines(
+        ["apps/buy/1: the app was asked otherwise than recorded: + GET /visited at step 0"]
+    )
+
+
+def test_an_item_that_drifts_is_recorded_again_and_the_others_stay(shop):
+    shop.record(LIVE).assert_outcomes(passed=2)
+    assert shop.server.requests == []
+    change(shop, thanks="Thank you very much")
+    before = shop.recorded()
+    shop.record(LIVE).assert_outcomes(passed=2)
+    assert (shop.recorded(), shop.server.requests) == (before, [])
+    change(shop, button="Buy")
+    shop.record(LIVE, "-k", "buy").assert_outcomes(passed=1)
+    assert len(shop.server.requests) == 1
+    shop.replay("-k", "buy", passed=1)
+
+
+def test_results_of_recordings_are_not_replaced(shop):
+    results = "--miniwob-results=results.jsonl"
+    shop.replay(results, passed=2)
+    recorded = shop.path.joinpath("results.jsonl").read_bytes()
+    change(shop, handler=True)
+    baseline = "--miniwob-baseline=results.jsonl"
+    result = shop.replay(LIVE, results, baseline, passed=1, failed=1)
+    result.stdout.fnmatch_lines(["gate items: FAILED", "results: results.live.jsonl", "REGRESSED*"])
+    assert shop.path.joinpath("results.jsonl").read_bytes() == recorded
+    assert starts_of(shop) == 2
+
+
+def test_an_item_without_a_recording_is_not_recorded_either(shop):
+    result = shop.runpytest(LIVE, "--miniwob-model=other")
+    result.stdout.fnmatch_lines(["2 items have no cassette:"])
+
+
+def test_a_changed_goal_is_told_as_such(shop):
+    source = shop.test_file.read_text()
+    shop.test_file.write_text(source.replace("Order milk.", "Order some milk."))
+    for mode in ((), (LIVE,)):
+        result = shop.runpytest(*mode, "-k", "buy")
+        result.stdout.fnmatch_lines(
+            ["*1  the goal changed", "*- Order milk.", "*+ Order some milk."]
+        )
