@@ -62,6 +62,7 @@ EXAMPLES = {
     "max_answer": "200",
     "pages": "tests/pages",
     "record": "new_episodes",
+    "app": "live",
     "cassettes": "recordings",
     "answers": ".miniwob/answers.jsonl",
     "max_calls": "50",

@@ -34,6 +34,7 @@ from pytest_miniwob_agent.core.app import (
     origin_of,
 )
 from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.core.data import MASKS, Mask, masked
 from pytest_miniwob_agent.core.errors import (
     CassetteError,
     CassetteNotWritten,
@@ -51,6 +52,9 @@ READY = 30.0
 
 SCREEN_LINES = 10
 """Lines of the screen in the message about that."""
+
+TOKEN = Mask("token", r"[\w-]{32,}")
+"""What an app draws at random for each form."""
 
 LEAVE = "LEAVE"
 """What a page does with a socket that it leaves behind: not on the tape."""
@@ -454,7 +458,7 @@ class RecordedApp:
             last = max((one.step for one in now.exchanges), default=0)
             lines = [
                 "\n".join(
-                    f"{one} {one.shown}".rstrip()
+                    masked(f"{one} {one.shown}".rstrip(), *MASKS, TOKEN)
                     for one in sorted(trial.exchanges, key=lambda one: (one.step, str(one)))
                     if one.request.strict and one.step <= last
                 )

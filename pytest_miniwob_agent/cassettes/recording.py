@@ -44,7 +44,6 @@ from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
     from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 Normalize = Callable[[dict[str, Any]], Mapping[str, Any]]
@@ -313,15 +312,9 @@ class RecordedModel(ChatCalls):
             self.tape.rewind()
 
     @contextmanager
-    def answering(self, app: RecordedApp) -> Iterator[None]:
-        """Answer calls that an agent on an app makes in a block.
-
-        While the app may still go live or is checked, a call that is not recorded is `NotRecorded`.
-        """
-        self.checks_app = app.checked
-        mode = self.mode
-        if app.can_go_live or app.checked:
-            self.mode = Record.NONE
+    def replaying(self) -> Iterator[None]:
+        """Replay alone, in a block; a call that is not recorded is `NotRecorded`."""
+        mode, self.mode = self.mode, Record.NONE
         try:
             yield
         finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -310,7 +310,12 @@ class ItemRun:
             __tracebackhide__ = True
             if app is None:
                 return play()
-            with nullcontext() if recorded is None else recorded.answering(app):
+            replay: AbstractContextManager[None] = nullcontext()
+            if recorded is not None:
+                recorded.checks_app = app.checked
+                if app.checked or app.can_go_live:
+                    replay = recorded.replaying()
+            with replay:
                 episode = self._check_app(app, play) if app.checked else play()
                 app.finish(episode.calls)
             return episode

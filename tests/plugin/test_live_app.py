@@ -9,7 +9,9 @@ from support.projects import Project
 LIVE = "--miniwob-app=live"
 
 ORDERS = """
+    import secrets
     import time
+    from urllib.parse import parse_qs
 
     ORDERS = []
     BROKEN = {}
@@ -22,7 +24,8 @@ ORDERS = """
             button = BROKEN.get("button", "Order")
             self.answer(f'''<!DOCTYPE html><title>Shop</title><ul>{rows}</ul>
                 <form method=post><label>What <input name=what></label><button>{button}</button>
-                </form>{BROKEN.get("script", "")}''')
+                <input type=hidden name=csrf value={secrets.token_hex(32)}></form>
+                {BROKEN.get("script", "")}''')
 
         def do_GET(self):
             time.sleep(BROKEN.get("slow", 0))
@@ -34,7 +37,7 @@ ORDERS = """
         def do_POST(self):
             sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if not BROKEN.get("handler"):
-                ORDERS.append(sent.partition("=")[2])
+                ORDERS.append(parse_qs(sent)["what"][0])
             self.answer("<!DOCTYPE html><p>" + BROKEN.get("thanks", "Thank you"))
 """
 
@@ -87,6 +90,7 @@ def test_an_app_that_has_not_changed_passes(shop):
     result = shop.replay(LIVE, "--miniwob-results=now.jsonl", "-n1", passed=2)
     assert starts_of(shop) == 2
     result.stdout.fnmatch_lines(["apps: 2 items on the app as it is now, with recorded answers"])
+    result.stdout.no_fnmatch_line("*asked otherwise*")  # a token of a form is another one each time
     assert shop.path.joinpath("now.jsonl").read_text().count('"app":"live"') == 2
     result = shop.replay(passed=2)
     result.stdout.fnmatch_lines(["apps: 2 items replayed; the app was not started, *"])

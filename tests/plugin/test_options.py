@@ -172,7 +172,7 @@ def test_a_shard_is_that_of_the_option_or_of_pytest_split():
 
 def test_every_option_has_an_ini_twin_and_help(pytester):
     text = pytester.runpytest("--help").stdout.str()
-    assert len(OPTIONS) == 32
+    assert len(OPTIONS) == 33
     for option in OPTIONS:
         assert option.name in text
         assert f"{option.ini} (" in text
