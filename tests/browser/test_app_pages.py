@@ -128,6 +128,14 @@ LINKED = {
 }
 
 
+def test_a_program_goes_nowhere_once_its_actions_are_used_up(show):
+    env, _ = show(LINKED)
+    with env.hand_over(1, lambda driven: None) as page, Program(page.cdp_url) as program:
+        for path in ("next", "new"):
+            program.call("Page.navigate", url=f"http://app.localhost/{path}")
+        assert program.run("location.pathname") == "/next"
+
+
 def shown(transition):
     assert transition.error is None
     return render(transition.observation.elements).splitlines()

@@ -175,7 +175,7 @@ def test_sockets(talk, app_pages):
     result = app_pages.runpytest()
     result.stdout.fnmatch_lines(
         [
-            "*a message on the socket /ws was made with another body at step 1*",
+            "*a message on the socket /ws was made with another body*",
             "*hi*",
             "*hello*",
             "*1 drifted*",
@@ -195,7 +195,6 @@ def test_a_socket_by_https(talk):
 
 
 def test_streamed_answers(talk):
-    """One after the other: read in parts, whole, and given up."""
     script = """
         const add = (text) => { document.querySelector("p").textContent += text; };
         const ask = (path, more) => fetch(path, { method: "POST", body: "hi", ...more });
@@ -246,6 +245,35 @@ def test_a_message_that_was_changed_is_an_error_of_the_item(talk, app_pages, aft
         tape.write_text(text.replace(message["body"], digest))
     result = app_pages.replay(errors=1)
     result.stdout.fnmatch_lines([f"the *{problem}*"])
+
+
+KEY = "AKIA" + "ABCD1234" * 2
+
+
+@pytest.mark.parametrize(
+    ("script", "what"),
+    [
+        ("fetch('/key')", "GET /key"),
+        ("fetch('/header')", "GET /header"),
+        ("new WebSocket('ws://app.localhost/ws').onopen = ({ target }) => target.send('hello')",
+         "message * of trial 1"),
+        ("fetch('/slow'); fetch('/other')", "message * of trial 1"),
+    ],
+    ids=["body", "header", "socket", "late answer"],
+)  # fmt: skip
+def test_a_secret_that_an_app_sends_is_an_error(app_pages, script, what):
+    page = f"<p></p><script>{script}</script>"
+    pages = {
+        "/": (200, page, {"Set_Cookie": f"sid={KEY}; HttpOnly"}),  # which is not on the tape
+        "/key": KEY,
+        "/header": (200, "", {"X_Key": KEY}),
+    }
+    late = TALKING.replace('answer("slow")', f'answer("{KEY}")')
+    app_pages.write_task(pages, conftest=late)
+    result = app_pages.record()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"{what} holds what looks like a secret (AWS*"])
+    assert not list(app_pages.path.glob("cassettes/**/*.traffic.jsonl"))
 
 
 def test_a_socket_that_is_never_silent(talk, monkeypatch):
@@ -339,7 +367,6 @@ def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(talk):
 
 
 def test_workers(talk):
-    """They have the app's answers, the page's clock, and the same random numbers every time."""
     script = """
         const add = ({ data }) => { document.querySelector("p").textContent += `${data} `; };
         const shared = new SharedWorker("/shared.js");
