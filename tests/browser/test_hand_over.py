@@ -5,10 +5,10 @@ import time
 from contextlib import ExitStack, suppress
 
 import pytest
-from support.driving import Driving, Program, Refused, Solving, driven
+from support.driving import Driving, Program, Refused, driven
 from support.in_browser import windows
 from support.own_pages import TASK
-from support.scripted import actions, play
+from support.scripted import Solving, actions, play
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -43,9 +43,6 @@ def drive(page):
         return episode
 
     return drive
-
-
-RIGHT = "#area button:not(#x)"
 
 
 def test_what_a_program_does_is_the_actions_of_the_trial(drive):
@@ -649,6 +646,15 @@ def test_a_program_goes_back_to_what_the_page_has_pushed_and_no_further(drive, p
 
     drive(lambda program, page, llm: None)
     drive(leave)
+
+    def return_to_the_first(program, page, llm):
+        program.click("a")
+        go(program, -1)
+        assert program.run("document.querySelector('a').innerText") == "Go on"
+
+    pages.write(second_html=f"<p>Second</p>{TASK}")
+    site = pages.make(f"<a href=second.html>Go on</a>{TASK}")
+    assert actions(drive(return_to_the_first, page=site)) == ['click <a> "Go on"', "go back"]
 
 
 def test_a_closed_page_is_only_detached_and_the_browser_goes_on(drive):

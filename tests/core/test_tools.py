@@ -5,25 +5,23 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scripted import Solving, play
 
 from pytest_miniwob_agent import (
     KEYS,
     Action,
     BadCall,
-    Case,
     Click,
     Copy,
     Element,
-    Limits,
     Press,
     StepLimit,
     Transition,
     Wait,
     action_of_call,
-    run_episode,
     tools_of,
 )
-from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
+from pytest_miniwob_agent.testing import FakePage
 
 CALLS = [
     ("click", {"element": 4}, "click id=4"),
@@ -155,28 +153,13 @@ def test_a_call_is_an_action_or_a_bad_call_and_nothing_else(call):
     assert read.encode()
 
 
-class Playing:
-    """An agent that is one function of its environment."""
-
-    name = "playing"
-
-    def __init__(self, play):
-        self.play = play
-
-    def solve(self, env, llm, note):
-        self.play(env)
-
-
 def fake_page():
     buttons = [Element(1, "button", "ONE"), Element(2, "button", "TWO")]
     return FakePage("Click TWO.", {"start": buttons}, rewards={("start", "click id=2"): 1.0})
 
 
-def in_an_episode(play):
-    case = Case("any", "other", 0)
-    return run_episode(
-        case, Playing(play), fake_page(), ScriptedLLM([]), Limits(steps=2), model="scripted"
-    )
+def in_an_episode(solve):
+    return play(Solving(solve), fake_page(), [], steps=2)[0]
 
 
 @pytest.fixture(params=[in_an_episode, lambda play: play(fake_page())], ids=["episode", "fake"])

@@ -5,6 +5,8 @@ import re
 
 import openai
 import pytest
+from support.scripted import Solving
+from support.scripted import play as play_episode
 
 from pytest_miniwob_agent import (
     CallLimit,
@@ -144,15 +146,12 @@ def test_a_text_noted_as_an_ending_is_the_agents_exception():
 
 
 def test_what_is_not_the_agents_doing_is_raised():
-    class Never:
-        name = "never"
+    @Solving
+    def never(env):
+        raise ValueError("before the first trial")
 
-        def solve(self, env, llm, note):
-            raise ValueError("before the first trial")
-
-    page = FakePage("Click.", {"only": []})
     with pytest.raises(ValueError, match="before the first trial"):
-        run_episode(CASE, Never(), page, ScriptedLLM([]), Limits(), model="m")
+        play_episode(never, FakePage("Click.", {"only": []}), [])
 
     class Broken(ScriptedLLM):
         def post(self, request, origin):
@@ -190,19 +189,15 @@ def test_a_limit_is_found_among_errors_that_name_each_other():
 
 
 def test_there_are_three_screens():
-    class Asks:
-        name = "asks"
-
-        def solve(self, env, llm, note):
-            for screen in ("compact", "full", "tree"):
-                env.reset(screen=screen)
-            with pytest.raises(
-                UsageError, match="no screen 'trees': it is one of compact, full, t"
-            ):
-                env.reset(screen="trees")
+    @Solving
+    def agent(env):
+        for screen in ("compact", "full", "tree"):
+            env.reset(screen=screen)
+        with pytest.raises(UsageError, match="no screen 'trees': it is one of compact, full, t"):
+            env.reset(screen="trees")
 
     page = FakePage("Click.", {"only": [Element(1, "button", "ONE")]})
-    run_episode(CASE, Asks(), page, ScriptedLLM([]), Limits(trials=4), model="m", raising=True)
+    play_episode(agent, page, [], trials=4, raising=True)
 
 
 def test_a_failure_says_what_was_wrong_with_the_models_answers_and_calls():
