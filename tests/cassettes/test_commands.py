@@ -4,7 +4,7 @@ import io
 
 import pytest
 import yaml
-from support.projects import INNER_RUNS, ROOT
+from support.projects import INNER_RUNS, ROOT, suite_of
 
 from pytest_miniwob_agent.cassettes.folder import stem
 from pytest_miniwob_agent.cassettes.format import write_cassette
@@ -47,8 +47,6 @@ def folder(tmp_path, monkeypatch):
 
 
 class TestWithCollectedItems:
-    """`lint` and `prune` ask pytest for the items."""
-
     @pytest.fixture
     def project(self, project, monkeypatch):
         monkeypatch.chdir(project.path)
@@ -95,15 +93,7 @@ class TestWithCollectedItems:
 
     def test_a_case_that_names_no_agent_uses_the_cassettes_of_every_agent(self, project, run):
         """It may be run with `--miniwob-agent=tools`, which another test names."""
-        project.makepyfile(
-            test_named="""
-            import pytest
-
-            @pytest.mark.miniwob("click-pie", seeds=[1], agents=["tools"])
-            def test_solves(miniwob_episode):
-                assert miniwob_episode.solved
-            """
-        )
+        project.makepyfile(test_named=suite_of('"click-pie", seeds=[1], agents=["tools"]'))
         used = plant(project.path, "cassettes/tools/m/click-menu-2/1.yaml")
         plant(project.path, "cassettes/tools/m/click-menu-2/9.yaml")
         out = run("prune", "--yes")
@@ -116,9 +106,8 @@ class TestWithCollectedItems:
         plant(project.path, "cassettes/reflective/other/click-menu-2/1.yaml")
         options = ["--miniwob-model=other", "--miniwob-seeds=7", "--miniwob-repeats=2"]
         out = run("lint", "--", *options, status=1)
-        assert [line for line in out.splitlines() if "orphan" in line] == [
-            "cassettes/reflective/other/click-menu-2/1.yaml: orphan: no item uses it"
-        ]
+        [orphan] = (line for line in out.splitlines() if "orphan" in line)
+        assert orphan.startswith("cassettes/reflective/other/click-menu-2/1.yaml: ")
 
     def test_what_cannot_be_collected_is_an_error_with_pytests_output(self, project, run):
         project.makepyfile("import no_such_module")
@@ -168,8 +157,7 @@ def test_stats_count_by_model_and_category(folder, run):
 
 def test_stats_and_show_read_the_folder_of_the_ini_file(folder, run, monkeypatch):
     (folder / "pytest.ini").write_text("[pytest]\nminiwob_cassettes = kept\n")
-    err = run("stats", status=2)
-    assert "there are no cassettes in kept; name their folder with --cassettes" in err
+    assert "there are no cassettes in kept" in run("stats", status=2)
     (folder / "cassettes").rename(folder / "kept")
     assert "2 calls: 1 plan, 1 summarise" in run("stats")
     (folder / "below").mkdir()
@@ -229,9 +217,6 @@ def test_show_takes_the_model_of_the_ini_file_of_several(folder, run, monkeypatc
     err = run("show", "click-menu-2/1", status=2)
     assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
     (folder / "pytest.ini").write_text("[pytest]\nminiwob_model = other\nminiwob_seeds = 1\n")
-    (folder / "test_show.py").write_text(
-        "import pytest\n\n@pytest.mark.miniwob('click-menu-2')\n"
-        "def test_solves(miniwob_episode): pass\n"
-    )
+    (folder / "test_show.py").write_text(suite_of('"click-menu-2"'))
     out = run("show", "click-menu-2/1")
     assert out.startswith("cassettes/reflective/other/click-menu-2/1.yaml\n")

@@ -5,13 +5,12 @@ import sys
 import tomllib
 
 import pytest
-from support.projects import ROOT, TEST_FILE
+from support.projects import ROOT, suite_of
 
 from pytest_miniwob_agent.agents.registry import GROUP, load_agent
 from pytest_miniwob_agent.testing import agent_contract
 
 TEXT = (ROOT / "docs" / "write-an-agent.md").read_text("utf-8")
-TASKS = '"click-test-2", "enter-text"'
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def test_the_tests_of_the_page_pass(files):
 
 
 def test_the_agent_of_the_page_solves_tasks_and_replays(files, chat_server):
-    files.makepyfile(test_tasks=TEST_FILE.replace('"click-menu-2", "click-tab*"', TASKS))
+    files.makepyfile(test_tasks=suite_of('"click-test-2", "enter-text"'))
     chat_server.reply = solve
     args = ["test_tasks.py", "--miniwob-agent=next_action:NextAction", "--miniwob-seeds=1"]
     files.record(*args).assert_outcomes(passed=2)

@@ -7,6 +7,7 @@ import time
 
 import pytest
 import yaml
+from support.projects import suite_of
 
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
@@ -226,14 +227,6 @@ AGENTS = '''
             env.step(Click(2))
 '''
 
-TEST = """
-    import pytest
-
-    @pytest.mark.miniwob("click-menu-2", seeds=[1])
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
-"""
-
 
 @pytest.fixture
 def agents(project, chat_server, monkeypatch):
@@ -241,8 +234,7 @@ def agents(project, chat_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-anthropic")
     monkeypatch.setenv("GEMINI_API_KEY", "key-of-gemini")
-    project.makepyfile(TEST)
-    project.makepyfile(agents=AGENTS)
+    project.makepyfile(suite_of('"click-menu-2", seeds=[1]'), agents=AGENTS)
     project.syspathinsert()
     chat_server.reply = reply
 

@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from support.projects import suite_of
 
 from pytest_miniwob_agent.cassettes.upkeep import shown_calls
 
@@ -72,14 +73,6 @@ class Swallows(Client):
     refused = Exception
 '''
 
-TEST = """
-    import pytest
-
-    @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
-"""
-
 TOO_LONG = {
     "error": {"message": "too long, Bearer sk-" + "Ab1" * 12, "code": "context_length_exceeded"}
 }
@@ -90,7 +83,7 @@ def agents(project, monkeypatch):
     """A project with the agents of above; `run` takes a name, `refuse` how long calls end."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "k")
-    project.write(TEST, agents=AGENTS)
+    project.write(suite_of('"click-menu-2", seeds=[1, 2]'), agents=AGENTS)
     project.server.retry_after = 0.001
 
     def refuse(status, body):
@@ -112,7 +105,6 @@ def statuses(project):
 
 @pytest.mark.parametrize("name", ["Client", "Complete", "Chat", "Stream", "Server"])
 def test_a_prompt_that_is_too_long_is_refused_in_a_replay_too(agents, name):
-    """It is the first call of the run."""
     agents.refuse(400, TOO_LONG)
     agents.run(name).assert_outcomes(passed=2)
     assert statuses(agents) == [([400, 200], 2)] * 2

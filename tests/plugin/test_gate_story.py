@@ -11,7 +11,7 @@ import sys
 
 import pytest
 from support.git import commit, git
-from support.projects import REFLECTIVE_PROMPTS, solve_menu
+from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_of
 
 from pytest_miniwob_agent.results.file import read_results
 
@@ -20,16 +20,10 @@ pytestmark = pytest.mark.sweep
 PLAN = (REFLECTIVE_PROMPTS / "plan.txt").read_text("utf-8")
 LAST_STEP = PLAN[PLAN.index(" Do not leave out a last step") : PLAN.index("\n\nAnswer with")]
 
-SUITE = """
-    import pytest
-
-    @pytest.mark.miniwob(
-        "click-menu-2", "click-pie", "email-inbox", "email-inbox-nl-turk", "navigate-tree",
-        seeds=[1, 2], trials=1,
-    )
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
-"""
+SUITE = suite_of(
+    '"click-menu-2", "click-pie", "email-inbox", "email-inbox-nl-turk", "navigate-tree", '
+    "seeds=[1, 2], trials=1"
+)
 ITEMS = 10
 
 INI = "miniwob_prompts = prompts\nminiwob_baseline = results.jsonl\n"
@@ -116,7 +110,7 @@ def test_a_worse_prompt_drifts_and_is_red(story):
         [
             "10 items no longer fit the recorded model calls:",
             "    10  the prompt text changed: plan.txt",
-            "By the old cassettes, recording again takes about 30 calls and * tokens:",
+            "*recording again takes about 30 calls and * tokens:",
             "pytest *--miniwob-record=new_episodes",
             "gate items: FAILED",
             "  10 items inconclusive: drifted",
@@ -175,8 +169,8 @@ def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypat
     result.stdout.fnmatch_lines(
         [
             "gate followed:50,perturbed:-50: passed",
-            "  followed attacks: 1 of 2 (1–99), 0 not shown: within followed:50",
-            "  clean 2 of 2 (16–100), overlay 1 of 2 (1–99): -50.0 (-91 to +49) points, p =",
+            "  followed attacks: 1 of 2 *: within followed:50",
+            "  clean 2 of 2 *, overlay 1 of 2 *: -50.0 *",
         ]
     )
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

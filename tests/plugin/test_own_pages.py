@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.projects import Project
+from support.projects import Project, suite_of
 
 PAGE = """
     <!DOCTYPE html><body><button onclick="done = 1">Go</button> <button>Stay</button><img src=x.png>
@@ -127,7 +127,7 @@ def test_a_bad_page_is_an_error_of_its_items_and_remarks_are_in_the_report(own):
     own.path.joinpath("web/pages/first.html").write_text("<p>no task</p>")
     result = own.runpytest("-k", "3", "--miniwob-report=report", "--miniwob-trace=off")
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*web/pages/first.html: it declares no task: set window.task = *"])
+    result.stdout.fnmatch_lines(["*web/pages/first.html: it declares no task*"])
     found = [path.read_text() for path in own.path.glob("report/**/*") if path.is_file()]
     assert any("there is no file /x.png" in text for text in found)
 
@@ -158,13 +158,7 @@ def test_a_result_tells_whether_a_prompt_had_the_payload(pytester, chat_server, 
     pages.joinpath("hidden.html").write_text(ATTACK % f"<b hidden>{SAID}</b>")
     pages.joinpath("shown.html").write_text(ATTACK % SAID)
     project = Project(pytester, chat_server)
-    project.write("""
-        import pytest
-
-        @pytest.mark.miniwob("web", pages="web", seeds=[3], trials=1)
-        def test_solves(miniwob_episode):
-            assert miniwob_episode.solved
-    """)
+    project.write(suite_of('"web", pages="web", seeds=[3], trials=1'))
     chat_server.reply = lambda prompt: "click id=1"
     for run in (project.record, project.runpytest):
         result = run(f"--miniwob-agent-params={json.dumps(params)}", "--miniwob-results=out.jsonl")

@@ -4,10 +4,9 @@ import json
 import re
 import shlex
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
-from support.projects import REFLECTIVE_PROMPTS, solve_menu
+from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_of
 
 from pytest_miniwob_agent.plugin.inner import collect
 
@@ -29,18 +28,9 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(project, mon
     assert project.recorded() == {}
 
 
-SUITE = """
-    import pytest
-
-    @pytest.mark.miniwob("click-option", seeds=[7])
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved
-"""
-
-
 def test_suites_own_cassettes_but_are_collected_only_by_commands(project, monkeypatch):
     monkeypatch.chdir(project.path)
-    project.mkdir("suites").joinpath("more.py").write_text(dedent(SUITE))
+    project.mkdir("suites").joinpath("more.py").write_text(suite_of('"click-option", seeds=[7]'))
     project.write(ini="miniwob_suites = suites/*.py\n")
     mine = collect(["-k", "click-menu-2/1"]).used
     assert "reflective/m/click-option/7" in mine.stems
@@ -51,14 +41,6 @@ def test_suites_own_cassettes_but_are_collected_only_by_commands(project, monkey
 
 
 INI = "miniwob_baseline = base.jsonl\nminiwob_results = new.jsonl\n"
-
-MENUS = """
-    import pytest
-
-    @pytest.mark.miniwob("click-menu-2", seeds=[1, 2])
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved
-"""
 
 
 @pytest.mark.parametrize(
@@ -73,9 +55,8 @@ MENUS = """
     ],
 )
 def test_what_an_ini_file_says_counts_from_its_folder(record, monkeypatch, folder, args):
-    """The cassettes, the baseline, the results, and the ids of tests in these."""
     project = record.path
-    record.write(MENUS, ini=INI)
+    record.write(suite_of('"click-menu-2", seeds=[1, 2]'), ini=INI)
     record.mkdir("below")
     args = args.format(project=project.name).split()
     record.runpytest("--miniwob-baseline=").assert_outcomes(passed=2)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, solve_menu, suite_of
 
 HEADER, QUERY, PASSWORD, ADDRESS = "hdr-blue-whale", "qry-red-fox", "pwd-old-owl", "adr-big-bear"
 PARAMS = {
@@ -20,15 +20,7 @@ KEY = "gsk_" + "aB3z" * 13
 @pytest.fixture
 def one_item(project):
     """A project with one item; `run_item` takes a URL and arguments."""
-    project.makepyfile(
-        """
-        import pytest
-
-        @pytest.mark.miniwob("click-menu-2", seeds=[1])
-        def test_solves(miniwob_episode):
-            assert miniwob_episode.solved, miniwob_episode.explain()
-        """
-    )
+    project.makepyfile(suite_of('"click-menu-2", seeds=[1]'))
 
     def run_item(url, *args, record="new_episodes"):
         server = [f"--miniwob-base-url={url}"] if url else []
@@ -54,7 +46,6 @@ def address(chat_server):
 
 
 def test_what_is_sent_only_is_neither_stored_nor_shown(one_item, chat_server, address):
-    """One item that is not solved, with all that is written about it."""
     chat_server.reply = lambda prompt: "click id=3" if ">Save<" in prompt else solve_menu(prompt)
     params = f"--miniwob-llm-params={json.dumps(PARAMS)}"
     output = ("--miniwob-results=base.jsonl", "--miniwob-report=report", "--junitxml=junit.xml")
@@ -107,13 +98,14 @@ def test_a_page_with_a_key_is_not_sent_to_a_model(one_item, chat_server, record)
     one_item.makeconftest(KEY_PAGE)
     result = one_item.run_item(chat_server.url, "--miniwob-report=report", record=record)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["the call was not made (plan, trial 1, step 0): its request ho*"])
+    result.stdout.fnmatch_lines(
+        ["the call was not made (plan, trial 1, step 0): its request holds *secret*"]
+    )
     assert chat_server.requests == []
     assert KEY not in stored_in(one_item) + str(result.stdout)
 
 
 def test_a_page_with_a_key_is_shown_without_it(one_item):
-    """A model of the user's own, which is not behind a cassette; a failure that quotes the page."""
     one_item.makeconftest(
         KEY_PAGE
         + """

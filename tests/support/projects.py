@@ -48,13 +48,19 @@ FAKE_PAGE = """
         )
 """
 
-TEST_FILE = """
-    import pytest
 
-    @pytest.mark.miniwob("click-menu-2", "click-tab*", seeds=[1, 2])
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
+def suite_of(arguments):
+    """Return a test file whose marker has these arguments."""
+    return f"""\
+import pytest
+
+@pytest.mark.miniwob({arguments})
+def test_solves(miniwob_episode):
+    assert miniwob_episode.solved, miniwob_episode.explain()
 """
+
+
+TEST_FILE = suite_of('"click-menu-2", "click-tab*", seeds=[1, 2]')
 
 
 INI = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n"

@@ -6,20 +6,12 @@ from collections import Counter
 
 import numpy
 import pytest
-from support.projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, solve_menu, suite_of
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
 from pytest_miniwob_agent.tasks.catalogue import DATA, PROBLEM_LISTS, installed_tasks
 from pytest_miniwob_agent.tasks.selectors import select_cases, select_tasks
-
-TEST = """
-    import pytest
-
-    @pytest.mark.miniwob({arguments})
-    def test_solves(miniwob_episode):
-        assert miniwob_episode.solved, miniwob_episode.explain()
-"""
 
 PARTIAL = FAKE_PAGE.replace('("open", "click id=2"): 1.0', '("open", "click id=2"): 0.25')
 
@@ -62,7 +54,7 @@ def run(project):
     project.server.reply = solve_menu
 
     def run(arguments, *args, page=PARTIAL):
-        project.write(TEST.format(arguments=arguments), page)
+        project.write(suite_of(arguments), page)
         return project.record(*args)
 
     run.path = project.path

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.projects import FAKE_PAGE
+from support.projects import FAKE_PAGE, suite_of
 
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines, shorten, shorten_lines
 
@@ -212,17 +212,8 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
 
 @pytest.mark.parametrize("args", [["-n1", "-q"], ["-rE"]], ids=" ".join)
 def test_missing_cassettes_of_several_agents_are_one_block(project, monkeypatch, args):
-    project.makepyfile(
-        """
-        import pytest
-
-        TASKS = "click-menu-2", "click-tab*"
-
-        @pytest.mark.miniwob(*TASKS, seeds=range(4), agents=["reflective", "tools"])
-        def test_solves(miniwob_episode):
-            assert miniwob_episode.solved
-        """
-    )
+    agents = 'seeds=range(4), agents=["reflective", "tools"]'
+    project.makepyfile(suite_of(f'"click-menu-2", "click-tab*", {agents}'))
     for model in ("claude", "gpt-5", "llama-3.3-70b-instruct", "qwen3-coder-480b-a35b-instruct"):
         (project.path / "cassettes" / "reflective" / model).mkdir(parents=True)
     monkeypatch.setenv("COLUMNS", "80")
@@ -258,7 +249,6 @@ EVIL_PAGE = FAKE_PAGE.replace('"Menu"', f'"Menu{EVIL}"').replace(
 
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n1", marks=pytest.mark.sweep)])
 def test_no_text_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server, workers):
-    """An unsolved item, one with an exception, and an error."""
     project.makeconftest(EVIL_PAGE)
     solve = chat_server.reply
 
