@@ -56,11 +56,12 @@ def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
     ("root", "levels", "more"),
     [
         (HTML, 5000, {"look": "open"}),
+        (HTML, 5000, {"look": "open", "screen": "tree"}),
         pytest.param(HTML, 10_000, {"look": "open"}, marks=pytest.mark.sweep),
         (HTML, 500, {"shadow": "true"}),
         (SVG, 2000, {"tag": "g"}),
     ],
-    ids=["contents", "deeper", "shadow", "svg"],
+    ids=["contents", "tree", "deeper", "shadow", "svg"],
 )
 def test_other_trees_may_be_as_deep(show, root, levels, more):
     env, seen = show(root, levels, **more)

@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from textwrap import dedent
 
 import pytest
 from support.projects import FAKE_PAGE, TEST_FILE
@@ -44,7 +43,6 @@ def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(record
 
 
 def test_the_command_of_a_failure_shows_the_item(project, chat_server, call):
-    """With the agent, cassettes and limits of the run, in the folder in which it ran."""
     chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
     result = project.record(
         "-n1", "-k", "click-tab/1",
@@ -84,7 +82,7 @@ class TestItem:
         ids=["none", "several", "no items", "pytest fails"],
     )
     def test_what_names_no_item_is_an_error(self, project, call, test, case, message):
-        project.test_file.write_text(dedent(test))
+        project.test_file.write_text(test)
         status, out, err = call("show", case)
         assert (status, out) == (2, "")
         assert re.match(f"miniwob-agent: {message}", err)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support.git import commit
 from support.projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.plugin.settings import OPTIONS
@@ -48,18 +49,11 @@ def step(record):
     return step
 
 
-def git(folder, *words):
-    who = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
-
-
 def test_it_replays_judges_and_comments_once(step):
     folder = step.folder
     options = {"ARGS": "-k click-menu-2", "BASELINE": ""}
     assert step("replay", **options).returncode == 0
-    git(folder, "init", "-b", "main")
-    git(folder, "add", "results.jsonl")
-    git(folder, "commit", "-m", "Keep results")
+    commit(folder, "results.jsonl")
     run = step("replay", **options | {"BASELINE": "git:main"})
     assert (run.returncode, "gate items: passed" in run.stdout) == (0, True), run.stdout
     assert (folder / "miniwob-report/index.html").exists()
@@ -79,9 +73,7 @@ def test_it_replays_judges_and_comments_once(step):
 def test_a_regression_fails_the_job_and_an_incomplete_run_is_what_is_commented(step, record):
     folder, baseline = step.folder, "git:main:base.jsonl"
     record.replay("-k", "click-menu-2", "--miniwob-results=base.jsonl", passed=2, deselected=10)
-    git(folder, "init", "-b", "main")
-    git(folder, "add", "base.jsonl")
-    git(folder, "commit", "-m", "Keep results")
+    commit(folder, "base.jsonl")
     next(folder.glob("cassettes/*/*/click-menu-2/1.yaml")).unlink()
     run = step("replay", ARGS="-k click-menu-2", BASELINE=baseline)
     assert run.returncode == 1

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from support.answers import WHOLE, chunked, completion, completion_of, completion_with, response
+from support.servers import wait_until
 
 from pytest_miniwob_agent.core.chat import ModelRequest
 from pytest_miniwob_agent.core.errors import ModelError
@@ -248,21 +249,19 @@ def test_a_stream_without_an_answer_is_told_by_its_cause(chat_server, kind):
     assert message in str(error.value)
 
 
-def test_a_time_out_names_its_seconds_and_how_often_the_call_was_sent(session, raw_server):
-    given_up = threading.Event()
-
-    def answer(number):
-        given_up.wait(300)
-        yield b""
-
-    raw_server.answer = answer
-    with (
-        session(raw_server, {"timeout": 0.5}, retries=1) as llm,
-        pytest.raises(ModelError) as error,
-    ):
-        llm.complete("one", "plan")
-    given_up.set()
+def test_a_time_out_names_its_seconds_and_how_often_the_call_was_sent(
+    session, tmp_path, chat_server
+):
+    over = threading.Event()
+    chat_server.reply = lambda prompt: str(over.wait(300))
+    with session(chat_server, {"timeout": 0.5}, retries=1) as llm:
+        with pytest.raises(ModelError) as error:
+            llm.complete("one", "plan")
+        wait_until(lambda: chat_server.requests)  # it may read the request only now
+        over.set()
     assert str(error.value) == (
-        f'test call: {raw_server.url} gave no answer within 0.5 s; raise "timeout" in '
+        f'test call: {chat_server.url} gave no answer within 0.5 s; raise "timeout" in '
         "--miniwob-llm-params (sent 2 times)"
     )
+    assert "timeout" not in chat_server.requests[0]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -92,7 +92,6 @@ def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(pa
 
 
 def test_an_answer_is_read_whole():
-    """Reasoning, refusals, several choices, blocks of thoughts, cached tokens."""
     chat = {
         "model": "m",
         "system_fingerprint": "fp",

@@ -76,7 +76,6 @@ class Gauge:
 
 @pytest.mark.sweep
 def test_workers_share_the_most_calls_and_the_most_under_way(live, chat_server):
-    """Ten calls, two of them at once, with three workers."""
     gauge = Gauge()
 
     def reply(prompt):
@@ -144,7 +143,6 @@ class TestBudget:
 
     @pytest.mark.integration
     def test_a_process_that_is_killed_frees_its_place_and_the_ledger(self, tmp_path):
-        """It dies in a call, and while it changes the ledger."""
         script = """
             import os, pathlib, signal, sys
             from pytest_miniwob_agent.models.budget import Budget
@@ -189,18 +187,9 @@ class TestPrices:
 
     @pytest.mark.parametrize(
         "text",
-        [
-            "a",
-            "a 1",
-            "a 1 2 3",
-            "a x 1",
-            "a -1 1",
-            "a nan 1",
-            "a 1 2 cached=-1",
-            "a 1 2 cashed=1",
-            "a 1 2 cached",
-        ],
-    )
+        ["a", "a 1", "a 1 2 3", "a x 1", "a -1 1", "a nan 1", "a 1 2 cached", "a 1 2 cached=-1",
+         "a 1 2 cashed=1"],
+    )  # fmt: skip
     def test_another_form_of_a_price_is_an_error(self, text):
         with pytest.raises(UsageError, match=r"is not a price: give MODEL PROMPT COMPLETION"):
             parse_prices(text)

@@ -309,6 +309,8 @@ class TestCommand:
         _, without = printed.split("reflective with n: 0 results\n")
         assert without.startswith("Left out as inconclusive: n-screen-n-step/click-menu-2/1")
         assert len(without.splitlines()) == 2
+        assert main(["tables", str(path), "--format=json"]) == 0
+        assert list(json.loads(capsys.readouterr().out)) == ["reflective/m", "reflective/n"]
         # A single item has no variance, and so no t-test.
         row = "click-menu-2 0 1 1 0.5 0.16 - 0.008"
         assert row in [" ".join(line.split()) for line in printed.splitlines()]

@@ -142,18 +142,6 @@ def test_files_that_cannot_be_written_fail_the_run(run):
     assert (run.path / "finished").exists()
 
 
-def test_a_report_folder_that_holds_something_else_is_refused_before_the_run(run):
-    (run.path / "taken").mkdir()
-    (run.path / "taken/file").touch()
-    result = run(FINISH, "--miniwob-report=taken")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--miniwob-report: *taken contains files that are not *"])
-    for folder in ("taken", "new"):  # neither checked nor written by collecting
-        result = run("", f"--miniwob-report={folder}", "--collect-only")
-        assert result.ret == pytest.ExitCode.OK
-    assert not (run.path / "new").exists()
-
-
 def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, chat_server):
     lines = """
         def solve(self, env, llm, note):
@@ -289,7 +277,6 @@ def test_workers_make_no_more_calls_once_the_controller_is_interrupted(
 
 
 def test_workers_make_no_more_calls_once_a_failure_is_the_last(project, chat_server, stopped):
-    """One of two workers has a call under way at that moment."""
     under_way = threading.Event()
 
     def reply(prompt):

@@ -7,7 +7,6 @@ from support.answers import completion
 from support.projects import FAKE_PAGE, solve_menu
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.papers.tables import Paper
 from pytest_miniwob_agent.results.file import read_results
 
 AGENTS = """
@@ -224,22 +223,6 @@ def test_the_money_of_each_model_is_counted_by_its_price(run):
     result = run('models=["m", "o"]', "--miniwob-agent=mine:Right", prices, record="none")
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["money: $0.00 spent, $0.014 avoided"])
-
-
-def test_the_tables_are_of_each_agent_and_model(run, capsys):
-    results = run.path / "r.jsonl"
-    run(TWO, f"--miniwob-results={results}")
-    parts = read_results(results).by_setup
-    assert list(parts) == ["right/m", "right/n", "wrong/m", "wrong/n"]
-    rates = {
-        name: Paper(part).completion["n-screen-n-step"][0]["T=1"] for name, part in parts.items()
-    }
-    assert rates == {"right/m": 1, "right/n": 1, "wrong/m": 0, "wrong/n": 0}
-    capsys.readouterr()
-    assert main(["tables", str(results)]) == 0
-    assert capsys.readouterr().out.count("Completion, n-screen-n-step") == 4
-    assert main(["tables", str(results), "--format=json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)) == list(parts)
 
 
 def test_one_file_compares_its_agents_and_models_with_the_first(run, capsys):

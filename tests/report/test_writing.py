@@ -41,6 +41,8 @@ def test_a_folder_with_other_files_is_refused(project, name):
     result = project.runpytest("--miniwob-report=report")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--miniwob-report: *report *; name a*folder*"])
+    shown = project.runpytest("--miniwob-report=report", "--collect-only")  # writes none
+    assert shown.ret == pytest.ExitCode.OK
     assert path.read_text() == "mine"
 
 

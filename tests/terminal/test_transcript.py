@@ -3,11 +3,9 @@
 import re
 
 import pytest
-from support.shown_episode import EPISODE, click_quit_first
 
-from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.core.actions import Click
-from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -22,39 +20,11 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
-from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.terminal.transcript import EpisodePrinter
-from pytest_miniwob_agent.testing import FakePage
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1)
 MENU = Element(1, "button", "Menu")
 SCREEN = Observation("Click.", (MENU,))
-
-
-class Model:
-    """A model that counts tokens."""
-
-    def __init__(self, reply):
-        self._reply = reply
-
-    def complete(self, prompt, purpose):
-        return Completion(self._reply(prompt), 11, 3)
-
-
-def play(printer, reply=click_quit_first, trials=5):
-    screens = {"start": [MENU], "open": [MENU, Element(2, "a", "Save"), Element(3, "a", "Quit")]}
-    page = FakePage(
-        "Open the menu and click Save, for click-menu-2 1",
-        screens,
-        {("start", "click id=1"): "open"},
-        {("open", "click id=2"): 1.0, ("open", "click id=3"): -1.0},
-    )
-    episode = run_episode(
-        CASE, load_agent("reflective"), page, Model(reply), Limits(trials=trials), model="m",
-        observers=[printer],
-    )  # fmt: skip
-    status = Status.SOLVED if episode.solved else Status.UNSOLVED
-    printer.after_item(outcome(status, episode=episode))
 
 
 def outcome(status, **fields):
@@ -70,18 +40,6 @@ def printed(capsys, *events, full=False):
     return capsys.readouterr().out.removeprefix(f"item: {CASE}\n")
 
 
-def test_the_whole_episode_is_printed(capsys):
-    play(EpisodePrinter(full=False))
-    assert capsys.readouterr().out == EPISODE
-
-
-def test_full_prints_the_prompts_too(capsys):
-    play(EpisodePrinter(full=True))
-    out = capsys.readouterr().out
-    assert out.count("  prompt:\n") == out.count("  completion:\n") == 4
-    assert "Open the menu and click Save" in out.partition("  prompt:\n")[2]
-
-
 @pytest.mark.parametrize("full", [False, True], ids=["shortened", "full"])
 def test_long_texts_are_shortened_unless_they_are_asked_for_in_full(capsys, full):
     text = "\n".join(["x" * 1000, *(f"line {number}" for number in range(1, 50))])
@@ -89,17 +47,8 @@ def test_long_texts_are_shortened_unless_they_are_asked_for_in_full(capsys, full
     call = Called(1, 0, "plan", "Plan.", Completion(text))
     out = printed(capsys, call, ended, full=full)
     assert ("x" * 1000 in out, "    line 25\n" in out, "y" * 1000 in out) == (full, full, full)
+    assert ("  prompt:\n    Plan.\n" in out) == full
     assert ("840 characters" in out, "… 30 more …" in out) == (not full, not full)
-
-
-def test_an_unsolved_episode_ends_with_its_best_reward(capsys):
-    def reply(prompt):
-        return "click id=3" if ">Save" in prompt else "click id=1"
-
-    play(EpisodePrinter(full=False), reply, trials=1)
-    out = capsys.readouterr().out
-    assert "\naction 1: click id=3\n  the page ends the trial with reward -1\n" in out
-    assert out.endswith("\nnot solved, best reward -1: reflective with m\n")
 
 
 def test_errors_remarks_and_reflections_that_can_not_be_read_are_printed(capsys):
