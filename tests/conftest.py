@@ -198,20 +198,9 @@ class Display:
                 pytrace=False,
             )
         readable, writable = os.pipe()
+        command = f"Xvfb -displayfd {writable} -screen 0 1024x768x24 -nolisten tcp"
         self._server = subprocess.Popen(
-            [
-                "Xvfb",
-                "-displayfd",
-                str(writable),
-                "-screen",
-                "0",
-                "1024x768x24",
-                "-nolisten",
-                "tcp",
-            ],
-            pass_fds=[writable],
-            stderr=subprocess.PIPE,
-            text=True,
+            command.split(), pass_fds=[writable], stderr=subprocess.PIPE, text=True
         )
         os.close(writable)
         with open(readable) as number:  # of a free display; written once the server can be used

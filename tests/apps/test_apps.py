@@ -319,7 +319,6 @@ def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model,
 
 @pytest.mark.parametrize("number", [1, 9])
 def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, number):
-    """An item of 13 calls; its app begins again, and the calls are on the tape."""
     project = Project(ROOT / "tests" / "apps" / "flask_shop", tmp_path, ["-korder"])
     model.requests.clear()
 

@@ -184,7 +184,6 @@ class TestActions:
         assert (seen["screenshot"] != after["screenshot"]).any()
 
     def test_a_text_is_read_as_browsergym_reads_it(self, play, browser):
-        """In prose, with comments, over several lines, and with line breaks in quotes."""
         player, seen = play("text-editor")
         run_script(browser, "area.innerHTML = '<textarea></textarea><input>'")
         seen, _ = player.step("noop(1)")

@@ -58,7 +58,6 @@ def test_a_full_grid_is_waited_for_and_one_that_stays_full_says_what_to_do(on_gr
 
 
 def test_pages_come_from_this_machine_alone(on_grid, grid, raw_server, monkeypatch):
-    """Also where there is a proxy, and none where the node finds no such machine."""
     monkeypatch.setenv("http_proxy", raw_server.url)
     browser = on_grid()
     env = MiniwobPage(browser, CASE)
@@ -277,7 +276,6 @@ BUY = """
 
 
 def test_an_app_is_recorded_and_replayed_on_a_grid(grid, project):
-    """With a window that it opens, and a large answer; a browser here replays it, too."""
     project.write(BUY, APP + SHOP)
 
     def reply(prompt):

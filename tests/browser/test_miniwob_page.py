@@ -215,8 +215,6 @@ class TestActing:
 
 
 class TestFlights:
-    """Flight tasks: real pages, in frames."""
-
     def test_a_list_that_is_loaded_late_is_read(self, page):
         env = page("flight.AA")
         field = find(env.reset(), dom_id="segments0.destination")

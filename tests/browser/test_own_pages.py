@@ -169,7 +169,6 @@ class TestDeclaredTask:
         assert re.fullmatch(r"7,x,0\.\d+,[0-9a-f-]{36}", others[0])
 
     def test_random_numbers_of_neighbouring_seeds_have_nothing_in_common(self, pages):
-        """Those before the seed is set are the same for all."""
         body = """
             <script>
               const before = Math.random();

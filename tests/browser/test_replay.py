@@ -96,7 +96,6 @@ def test_a_grid_workers_and_their_order_make_no_difference(plain, selected, tmp_
 
 
 def test_all_43_tasks_have_a_solved_episode():
-    """As the shipped suite is replayed against this baseline."""
     lines = (ROOT / "cassettes" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     items = [json.loads(line) for line in lines[1:]]
     assert len(items) == SUITE

@@ -170,7 +170,6 @@ def test_a_run_replaces_the_requests_of_its_own_items_and_drops_those_of_items_t
 
 @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
 def test_workers_share_one_batch_file(project, workers):
-    """Requests of all workers are written, and answers are taken once, before the workers start."""
     args = ["--miniwob-record=defer", "-k", "click-menu-2"]
     batch = project.path / ".miniwob/pending.jsonl"
     result = project.runpytest(*args, "-v")

@@ -20,8 +20,6 @@ def changed_prompts(record):
 
 
 class TestCause:
-    """The causes that the report of one item names."""
-
     def report(self, project, *args):
         result = project.runpytest("-k", "click-menu-2/1", *args)
         assert result.parseoutcomes() == {"drifted": 1, "deselected": 11}
@@ -106,8 +104,6 @@ class TestCause:
 
 
 class TestSummary:
-    """The section on drift at the end of a run."""
-
     @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
     def test_equal_drift_is_shown_once_and_all_items_with_v(self, changed_prompts, workers):
         path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"

@@ -122,7 +122,6 @@ def test_deferred_requests_of_variants_wait_once(variants):
 
 
 def test_memories_have_the_same_first_trial(project, chat_server):
-    """The plain one also has the same first reflection; a retry makes no call of its own."""
     project.write(MEMORIES)
 
     def reply(prompt):
@@ -165,7 +164,6 @@ def test_variants_and_the_clean_twin_of_a_perturbed_task_are_a_group(stem, famil
 
 
 def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(tmp_path, chat_server):
-    """Though another variant has been asked the same."""
     chat_server.reply = lambda prompt: f"answer {len(chat_server.requests)}"
 
     def ask(stem, record=Record.NEW_EPISODES):

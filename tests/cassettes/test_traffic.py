@@ -90,6 +90,7 @@ def test_traffic_that_can_not_be_read_is_found_and_its_bodies_stay(folder):
     assert "record the item again" in what
 
 
+GET = '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u"'
 MESSAGE = '{"socket": 1, "type": "message", "after": 3, "at": 0}'
 ANSWER = '{"socket": 1, "type": "answer", "after": 3, "at": 0, "status": 200, "stream": 0'
 
@@ -107,27 +108,11 @@ ANSWER = '{"socket": 1, "type": "answer", "after": 3, "at": 0, "status": 200, "s
         (3, "[" * 100_000, "recursion"),
         (3, "7", "no JSON object"),
         (3, '{"kind": "Fetch"}', "missing"),
-        (
-            4,
-            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "headers": -1}',
-            "`headers`",
-        ),
-        (4, '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "headers": 7}', "range"),
-        (
-            4,
-            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "headers": [1]}',
-            "`headers`",
-        ),
-        (
-            4,
-            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "status": true}',
-            "`status`",
-        ),
-        (
-            4,
-            '{"step": 1, "kind": "Fetch", "method": "GET", "url": "u", "body": "../../x"}',
-            "`body`",
-        ),
+        (4, f'{GET}, "headers": -1}}', "`headers`"),
+        (4, f'{GET}, "headers": 7}}', "range"),
+        (4, f'{GET}, "headers": [1]}}', "`headers`"),
+        (4, f'{GET}, "status": true}}', "`status`"),
+        (4, f'{GET}, "body": "../../x"}}', "`body`"),
         (6, MESSAGE.replace("3", '"x"'), '`after` can\'t be "x"'),
         (6, MESSAGE.replace("0", "null"), "`at` can't be null"),
         (6, MESSAGE.replace("0", "1e999"), "`at`"),
@@ -165,7 +150,6 @@ def test_keys_are_found_in_requests_and_in_bodies(folder):
 
 
 def test_a_tape_is_written_as_it_was_read(folder):
-    """Those of the examples, and one with a message and without headers."""
     shipped = [*ROOT.glob("examples/*/cassettes/**/*.traffic.jsonl")]
     assert shipped
     for tape in (*shipped, folder / f"{STEM}.traffic.jsonl"):

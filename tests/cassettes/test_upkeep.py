@@ -37,7 +37,6 @@ def used(tmp_path):
 
 
 def test_a_folder_of_good_cassettes_has_no_findings(used):
-    """Cassettes of a user's own tests, and of other agents and models, are ignored."""
     plant(used.folder, "test_mine/test_weather.yaml", "interactions: []\nversion: 1\n")
     plant(used.folder, "reflective/other/click-menu-2/1.yaml")
     assert lint_folder(used) == []
@@ -85,7 +84,6 @@ def test_a_key_is_found_and_not_shown(used, old, new, place):
 
 
 def test_many_files_are_checked_as_few_are(used):
-    """By several processes."""
     for number in range(3, 240):
         plant(used.folder, f"reflective/m/click-menu-2/{number}.yaml")
     last = plant(used.folder, "reflective/m/click-menu-2/999.yaml", GOOD.replace("goal", KEY))

@@ -123,7 +123,6 @@ def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
 
 @pytest.mark.sweep
 def test_solved_tasks_on_an_app_run_as_playwright_tests(tmp_path):
-    """With the judges of the tasks at the end."""
     folder = shutil.copytree(ROOT / ADMIN, tmp_path / "admin")
     scripts = []
     for number, name in enumerate(("add-group", "delete-user", "change-address", "join-group")):

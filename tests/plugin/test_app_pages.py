@@ -98,7 +98,6 @@ UPLOADER = """
 
 
 def test_a_file_of_the_task_is_uploaded(app_pages):
-    """By `fetch`, by an XMLHttpRequest and in a form."""
     app_pages.mkdir("files").joinpath("cv.txt").write_text("I am able")
     pages = {"/": FORM, "/form": "<h1>Thanks</h1>", "/fetch": "", "/raw": ""}
     sent = {"/form": {"cv": "I am able"}, "/fetch": {"cv": "I am able"}, "/raw": "I am able"}
@@ -153,7 +152,6 @@ def test_requests_of_a_script_that_runs_on_come_in_its_order(play):
 
 
 def test_what_a_script_gives_up_again_is_not_asked_for(play):
-    """By `fetch`, by an XMLHttpRequest and in a frame."""
     body = """
         const frame = document.body.appendChild(document.createElement("iframe"));
         frame.contentWindow.fetch("/1"); frame.remove();
@@ -406,7 +404,6 @@ PROGRAM = """
 
 
 def test_a_program_goes_where_it_wants_in_an_app(play):
-    """What it fulfils itself never reaches the app."""
     page = """<button onclick="go()">Ask</button><p id=p></p><script>
         const text = async (path) => (await fetch(path)).text();
         const go = async () => { p.textContent = await text("/mine") + await text("/app"); };
@@ -434,7 +431,6 @@ PAY = """<h1>Pay</h1><label>Card <input id=card></label>
 
 
 def test_a_frame_of_another_origin_is_read_and_clicked_on(play):
-    """By the clock of the page around it."""
     page = """<h1>Shop</h1><iframe src=OTHER/pay width=600 height=300></iframe><p id=q></p>
         <script>onmessage = ({ data }) => { q.textContent = data; };</script>"""
     pages = {"/": page, "/pay": PAY, "/paid": "thanks ", "/terms": "none"}
@@ -443,7 +439,6 @@ def test_a_frame_of_another_origin_is_read_and_clicked_on(play):
 
 
 def test_a_frame_that_can_not_be_read_is_named(play):
-    """One of another scheme has no domain in common; one that the task doesn't allow is refused."""
     page = """<h1>Shop</h1><iframe src=SECURE/pay></iframe>
         <iframe src=http://elsewhere.example/ad></iframe>"""
     play(

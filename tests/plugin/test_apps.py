@@ -180,7 +180,6 @@ def test_an_item_without_a_model_call_does_not_keep_others_from_being_recorded(a
 
 
 def test_an_app_that_shows_the_time_is_named_when_it_is_recorded_again(app):
-    """With what to do about it."""
     said = "*add-note/1: after the same actions, the app shows something else*AppTask(scrub=*"
 
     def record():
@@ -221,7 +220,6 @@ def test_a_request_that_is_not_made_any_more_is_drift(recorded):
 
 
 def test_answers_that_are_no_pages(app):
-    """A download, an answer without content, and a link that leads out of the app."""
     app.makepyfile("""
         import hashlib
         import pytest

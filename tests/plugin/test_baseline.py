@@ -139,8 +139,6 @@ class TestResults:
 
 
 class TestItems:
-    """The gate that fails for every item that is no longer solved."""
-
     def test_an_item_that_was_unsolved_before_is_an_expected_failure(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", "-rx")
         result.assert_outcomes(passed=11, xfailed=1)
@@ -299,8 +297,6 @@ class TestMissing:
 
 
 class TestOtherGates:
-    """Gates that judge all items together."""
-
     @pytest.mark.parametrize(("gate", "status"), [("paired", 1), ("paired,lenient", 0)])
     def test_what_few_items_do_not_decide_fails_the_run_unless_the_gate_is_lenient(
         self, baseline, run, gate, status
@@ -320,8 +316,8 @@ class TestOtherGates:
                 "*click-menu-2/1* REGRESSED *",
                 "*click-menu-2/2* PROGRESSED *",
                 "gate paired:0.05*: inconclusive*",
-                "  1 worse, 1 better: too few items to show a fall or rule out one of 10 points",
-                "  -> at least 64 further items would decide, or 7 samples of each item; record",
+                "  1 worse, 1 better: too few items *",
+                "  -> at least 64 further items would decide, *",
                 "     pytest --miniwob-baseline=base.jsonl *=new_episodes --miniwob-seeds=1-*",
                 "  1 item no longer solved, which this gate allows",
                 f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
@@ -365,7 +361,6 @@ class TestSettings:
         )
 
     def test_what_an_agent_sends_is_known_and_where_its_code_changed(self, project):
-        """An agent without prompt files, whose system prompt is rewritten in its code."""
         code = """
             class Mine:
                 name = "mine"

@@ -39,7 +39,6 @@ SEEN = f"""
 
 
 def test_each_plugin_gets_from_a_worker_what_it_can_show(project, chat_server, monkeypatch):
-    """Two items on a hostile page, one solved and one not, with plugins that report."""
     out = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in REPORTING)
     monkeypatch.setenv("PYTEST_ADDOPTS", out)
     page = FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"').replace("return FakePage", "return Seen")

@@ -60,8 +60,6 @@ def test_two_tests_on_one_item_pay_once_in_every_mode(project):
 
 
 class TestCallsOfTheTestItself:
-    """Calls that are made outside of an episode: the item ends with its fixture."""
-
     def cassette(self, project):
         [path] = project.recorded()
         return path.name, prompts_in(path)
@@ -114,6 +112,4 @@ def test_a_fixture_that_gives_no_agent_is_an_error_that_says_what_an_agent_is(pr
     project.makepyfile(TWO_TESTS + "    @pytest.fixture\n    def miniwob_agent():\n        pass\n")
     result = project.record()
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(
-        "*the fixture miniwob_agent: NoneType lacks a `name` or a method solve(env, llm, note)"
-    )
+    result.stdout.fnmatch_lines("*the fixture miniwob_agent: NoneType lacks *")

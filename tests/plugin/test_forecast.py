@@ -7,7 +7,6 @@ from support.projects import REFLECTIVE_PROMPTS, solve_menu
 
 
 def test_a_recording_begins_with_what_it_will_take(record):
-    """Seven of the twelve items of three calls each are recorded."""
     for path in record.path.glob("cassettes/reflective/m/click-tab*/2.yaml"):
         path.unlink()
     result = record.record("--miniwob-prices=m 1000 1000")

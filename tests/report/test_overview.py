@@ -154,7 +154,7 @@ def test_rates_are_compared_with_the_baseline(window, compared):
     ]
     assert window.texts(".gate") == ["Gate items: failed"]
     (remark,) = window.texts(".remarks li")
-    assert remark.startswith("2 items solved before and no longer; fix the change; if the loss is")
+    assert remark.startswith("2 items solved before and no longer; fix the change")
     assert window.texts(".changed li") == [
         "click-test 1 solved in trial 1 → unsolved (failed)",
         "click-test 2 solved in trial 1 → unsolved (failed)",

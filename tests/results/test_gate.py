@@ -254,8 +254,6 @@ class TestReasons:
 
 
 class TestInconclusiveVerdict:
-    """Too few items to show a loss, and to rule one out."""
-
     def test_it_fails_unless_the_gate_is_lenient_and_says_what_would_decide(self):
         runs = run_of("+" * 20), changed("+" * 18 + "--")
         verdict = judge(*runs, PAIRED)
@@ -308,8 +306,6 @@ class TestInconclusiveVerdict:
 
 
 class TestLimits:
-    """Limits for calls, tokens, cost and steps beside a gate."""
-
     def runs(self, before, after, **fields):
         sides = [{"calls": {"plan": n}, **fields} for n in (before, after)]
         base, head = (

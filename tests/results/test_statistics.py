@@ -89,8 +89,6 @@ def change_of(lost, gained, same, units=None):
 
 
 class TestChange:
-    """The test of a paired change and its interval."""
-
     def test_for_no_change_it_is_mcnemars_score_test(self):
         for lost, gained in ((26, 0), (15, 13), (9, 20), (95, 0)):
             z = (gained - lost) / sqrt(gained + lost)

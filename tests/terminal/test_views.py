@@ -173,8 +173,6 @@ def test_lines_break_between_words_alone():
 
 
 class TestSeveral:
-    """More than two runs, each compared with the first."""
-
     def test_each_is_compared_with_the_first_and_corrected(self, files, capsys):
         run_of("+" * 20).write(files / "a.jsonl")
         run_of("+" * 14 + "-" * 6).write(files / "b.jsonl")

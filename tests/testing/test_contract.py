@@ -332,7 +332,6 @@ def test_a_test_module_collects_the_contract_and_shows_its_failures(pytester):
             "*::TestAgent::test_its_good_replies_make_it_act PASSED*",
             "*::TestAgent::test_no_reply_breaks_it FAILED*",
             "E*TypeError: 'NoneType' object is not subscriptable",
-            "E*Played with the reply 'nothing' to every call, on a page that never judges. "
-            "The model's last reply was ''",
+            "E*Played with the reply 'nothing' to every call, *",
         ]
     )

@@ -67,7 +67,6 @@ def test_a_plan_after_an_impossible_action_has_both_screens_in_order(screen):
 
 
 def test_a_wrong_click_loses_its_mark():
-    """After the correction of the first step, the element is without a mark there."""
     replies = ["click id=2", advice(0, "press ENTER"), "A key was pressed."]
     replies += ["click id=1", "The menu was opened.", "click id=4"]
     env = VisibleFakePage("Quit", SCREENS, MOVES, REWARDS | {("start", "click id=2"): -1.0})

@@ -281,8 +281,6 @@ def compare_with_python(source):
 
 
 class TestAnyProgram:
-    """Generated programs end within their bounds, or with a `ScriptError`."""
-
     @settings(max_examples=10, deadline=None)
     @given(PROGRAMS)
     @example("x = y = [1]\nx += y\nfor i in x: x.pop()")
