@@ -37,6 +37,7 @@ from pytest_miniwob_agent.browser.gate_commands import (
     download_of,
     for_task,
     fulfilling,
+    handing,
     is_blocking,
     is_download,
     made_request,
@@ -102,7 +103,8 @@ class Gate:
         self._count = 0  # of counted requests
         self._asked = self._turns = 0  # numbers of requests that tasks get, and of what they said
         self._answering = self._closed = False
-        self._handed: dict[str, str] = {}  # by session: what its page hands over to the next one
+        # By session: what its page hands over to the next one, and if there is more to come.
+        self._handed: dict[str, tuple[str, bool]] = {}
         self.entered: set[str] = set()  # sessions whose window has shown a page of the app
         self._blank: dict[str, str] = {}  # those of new windows of a program, by their targets
         self.error: Exception | None = None
@@ -241,7 +243,7 @@ class Gate:
             elif "download" in told:
                 self.downloads |= [download_by_script(told)]
             else:
-                self._handed[event["session"]] = told["handed"]
+                self._handed[event["session"]] = told["handed"], told.get("more", False)
             self._tell()
             self._changed.notify_all()
 
@@ -390,8 +392,8 @@ class Gate:
         if asked.kind == "Document":
             answer = without_refresh(answer)
         if asked.leads and not 300 <= answer.status < 400:
-            timing = f'miniwob-agent;desc="{quote(self._hand_over(paused["session"]), safe="")}"'
-            answer = replace(answer, headers=[*answer.headers, ("Server-Timing", timing)])
+            handed = quote(self._hand_over(paused["session"]), safe="")
+            answer = replace(answer, headers=handing(answer.headers, handed))
         return self._fulfil(paused, network, answer)
 
     def _answer_of(self, request: PageRequest) -> PageResponse | None:
@@ -436,7 +438,8 @@ class Gate:
         sessions = [known for known, _ in self._devtools.opened]
         entered, self.entered = session in self.entered, self.entered | {session}
         if entered or session not in sessions[1:]:  # the first window, or one that was closed
-            return self._handed.get(session, "")  # empty on the first page of the trial
+            self._wait(lambda: not self._handed.get(session, ("", False))[1])
+            return self._handed.get(session, ("", False))[0]  # empty on the first page of the trial
         # A page can't be asked while another one is to follow, but for the one that opens a window.
         opener = sessions[sessions.index(session) - 1]
         found = self._call("Runtime.evaluate", opener, expression="miniwobAgent.handOver()")

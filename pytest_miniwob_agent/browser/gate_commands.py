@@ -8,13 +8,13 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from http.client import responses
 from typing import Any
 
 from pytest_miniwob_agent.browser.devtools import Command, Message
-from pytest_miniwob_agent.browser.page import BINDING, worker_script
+from pytest_miniwob_agent.browser.page import BINDING, WORLD, worker_script
 from pytest_miniwob_agent.core.app import (
     PageMessage,
     PageRequest,
@@ -33,7 +33,7 @@ WORKERS = {**ATTACHING, "filter": [{"type": "worker"}]}
 
 GATE: tuple[Command, ...] = (
     ("Runtime.enable", {}),
-    ("Runtime.addBinding", {"name": BINDING}),
+    ("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
     ("Network.enable", {"maxPostDataSize": 0}),
     ("Network.setCacheDisabled", {"cacheDisabled": True}),
     ("Network.setBypassServiceWorker", {"bypass": True}),
@@ -100,6 +100,17 @@ def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
         "responseHeaders": [{"name": name, "value": value} for name, value in answer.headers],
         "body": base64.b64encode(answer.body).decode(),
     }
+
+
+HANDED = "miniwob-agent"
+"""The entry of `Server-Timing` by which a document gets what the page before it has handed over
+(page/trial.js)."""
+
+
+def handing(headers: Iterable[tuple[str, str]], handed: str) -> list[tuple[str, str]]:
+    """The headers of a document with what is handed over to it, and no other such entry."""
+    others = [(name, value) for name, value in headers if HANDED not in value]
+    return [*others, ("Server-Timing", f'{HANDED};desc="{handed}"')]
 
 
 EMPTY = (204, 205)

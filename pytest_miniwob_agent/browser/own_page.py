@@ -199,6 +199,7 @@ class OwnPage(MiniwobPage):
     def _navigate(self, action: NavigationAction) -> str | None:
         """Go to another page of the trial, or return the reason why there is none."""
         devtools = self._browser.devtools
+        self._browser.call("miniwobAgent.handOver")
         if isinstance(action, CloseTab):
             if len(devtools.opened) == 1:
                 return "there is no other tab"
@@ -278,12 +279,11 @@ class OwnPage(MiniwobPage):
         return True
 
     def _leave(self) -> None:
-        """Leave neither windows nor what is handed over to the next trial or item.
+        """Leave no windows to the next trial or item.
 
         A page may store something when it is left, so that happens before all is cleared.
         """
         self._browser.close_other_windows()
-        self._browser.call("(() => window.miniwobAgent?.forget?.())")
         self._browser.load("about:blank")
         if self._gate is not None:
             self._gate.close()
@@ -360,10 +360,6 @@ class AppPage(OwnPage):
         waits = isinstance(action, Wait | Follow)
         with self._app.in_real_time() if waits else contextlib.nullcontext():
             return super().step(action)
-
-    def _navigate(self, action: NavigationAction) -> str | None:
-        self._browser.call("miniwobAgent.handOver")
-        return super()._navigate(action)
 
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
         """Return the task's answer to a dialog."""

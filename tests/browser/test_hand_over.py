@@ -359,8 +359,8 @@ REWARDS = {
     "'onclick', 'core.endEpisode(1, true)')",
     "in an attribute of HTML": "document.querySelector('#query').innerHTML ="
     "'<img src=x onerror=core.endEpisode(1)>'",
-    "without the witness": "miniwobAgent.watch(null); miniwobAgent.watch = () => 1;"
-    "miniwobAgent = null; core.endEpisode(1)",
+    "without our object": "miniwobAgent.inside = miniwobAgent = null; delete window.miniwobAgent;"
+    "core.endEpisode(1)",
     "in a timer": "setTimeout('core.endEpisode(1)', 10)",
     "as a timer": "setTimeout(core.endEpisode, 10, 1)",
     "as a listener": "document.querySelector('#query').addEventListener("
@@ -405,7 +405,7 @@ def test_a_program_that_judges_itself_or_leaves_ends_the_item_with_an_error(scri
 
 
 def test_an_item_after_one_that_has_ended_with_an_error_is_driven(drive):
-    for name in ("evaluated", "without the witness", "with other built-ins"):
+    for name in ("evaluated", "without our object", "with other built-ins"):
         with pytest.raises(ProgramError):
             drive(lambda program, page, llm, name=name: program.run(REWARDS[name]))
         assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
@@ -532,7 +532,7 @@ def test_a_program_reaches_nothing_that_the_witness_goes_by(drive):
             return program.call("Runtime.evaluate", expression=expression)["result"]["objectId"]
 
         program.call("Runtime.enable")
-        shown = program.call("Runtime.getProperties", objectId=found("miniwobAgent.watch"))
+        shown = program.call("Runtime.getProperties", objectId=found("miniwobAgent.inside"))
         assert "[[Scopes]]" not in str(shown)
         for number in range(100):
             with suppress(Refused):
@@ -841,6 +841,102 @@ def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, pages):
 
     with pytest.raises(ProgramError, match="changed the page's verdict"):
         drive(work, page=page)
+
+
+@pytest.mark.parametrize(
+    ("script", "form"),
+    [
+        ("const { reward } = task; task.reward = () => 1; p.click(); task.reward = reward", TASK),
+        ("const own = task; task = { goal: '', reward: () => 1 }; p.click(); task = own", TASK),
+        ("task = { goal: '', reward: () => 1 }; p.click(); delete window.task", "core"),
+        ("for (const name of ['verdict', 'reward', 'watched'])"
+         "  Reflect.set(miniwobAgent.inside().trial, name, 1); p.click()", TASK),
+    ],
+)  # fmt: skip
+def test_what_a_program_replaces_for_a_moment_does_not_judge(script, form, drive, pages):
+    body = f"<p id='p'>No</p>{form}" if form == TASK else CORE.format("<p id='p'>No</p>")
+    page = pages.make(body)
+
+    def work(program, page, llm):
+        program.run(f"(() => {{ {script}; }})()")
+        assert not page.done
+
+    episode = drive(work, page=page)
+    assert actions(episode)[0] == 'click <p> "No"'
+    assert not episode.solved
+
+
+def test_the_globals_of_core_js_judge_no_page_of_your_own_either(drive, pages):
+    page = pages.make(CORE.format("<p>No</p>"))
+
+    def work(program, page, llm):
+        program.run("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true")
+        program.click("p")
+
+    with pytest.raises(ProgramError, match="changed the page's verdict"):
+        drive(work, page=page)
+
+
+# As the page's judge is called, and as a frame begins, whose functions the page has changed before.
+LISTENING = """<a href="second">Go on</a><script>
+    window.heard = [];
+    const task = { goal: "g", reward: () => { if (window.event) heard.push(event); return 0; } };
+    addEventListener("pagehide", () => Object.keys(sessionStorage).forEach((key) => {
+      sessionStorage[key] = sessionStorage[key].replace(/"(verdict|reward)":null/, '"$1":1'); }));
+    const frame = document.createElement("iframe");
+    frame.src = "inner.html";
+    document.body.append(frame);
+    const { contentWindow: inner } = frame;
+    const told = { __proto__: null, get: (_, name) => (...values) => heard.push(name, ...values) };
+    inner.parent = { miniwobAgent: new Proxy({}, told) };</script>"""
+
+
+def test_scripts_of_a_page_get_nothing_that_decides(drive, pages):
+    page = pages.make(
+        LISTENING, second_html=f"<p>No</p>{TASK}", inner_html="<button>In a frame</button>"
+    )
+    heard, names = [], []
+
+    def work(program, page, llm):
+        world = program.call("Page.createIsolatedWorld", frameId=program.target)
+        ours = (
+            "Object.getOwnPropertyNames(globalThis).filter((name) => /^miniwob/.test(name)).join()"
+        )
+        params = {"expression": ours, "contextId": world["executionContextId"]}
+        names.append(program.call("Runtime.evaluate", **params)["result"]["value"])
+        assert not page.done
+        heard.extend(program.run("heard.map(String)"))
+        program.click("a")
+        assert not page.done
+        assert program.run("document.body.textContent").strip().startswith("No")
+
+    assert not drive(work, page=page).solved
+    assert set(heard) <= {"inside"}
+    assert names == [""]
+
+
+def test_a_frame_that_comes_later_is_watched_too(drive, pages):
+    page = pages.make(
+        """<button onclick="document.querySelector('iframe').srcdoc =
+            `<form><input name=localName><button type=button>In</button></form>`">Go</button>
+            <iframe></iframe>"""
+        + TASK
+    )
+
+    def work(program, page, llm):
+        program.click("button")
+        assert not page.done
+        left, top = program.run(
+            "(() => { const frame = document.querySelector('iframe').getBoundingClientRect();"
+            "const button = frames[0].document.querySelector('button').getBoundingClientRect();"
+            "return [frame.left + button.left + 10, frame.top + button.top + 10]; })()"
+        )
+        program.mouse((left, top), "mouseMoved", "mousePressed", "mouseReleased")
+        program.run("frames[0].document.querySelector('input').dispatchEvent(new Event('input'))")
+
+    assert actions(drive(work, page=page)) == [
+        'click <button> "Go"', 'click <button> "In"', 'enter "" to <input>',
+    ]  # fmt: skip
 
 
 def test_a_page_that_cannot_be_handed_over_says_what_it_lacks():

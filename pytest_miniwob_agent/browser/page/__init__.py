@@ -5,7 +5,7 @@ The files are ES modules. `page_scripts` links them to two functions, for two wo
 replaces functions of the page, or calls its scripts, is in the page's own world:
 
 - `saved`: the language and the browser as they were before any script of the page ran
-- `listeners` (also in our world)
+- `listeners` (also in our world), `line` (to our world)
 - the page and its trial: `trial` (its state, what goes on from page to page, and how a page
   declares its task), `judgement` (begin, judge, hand over)
 - determinism: `clock` (and random numbers), `style`, `dialogs` (and the frame of flight tasks);
@@ -65,8 +65,9 @@ FINE_FRAME_MS = 20
 OWN_HOST = "pages.localhost"
 """The name of your own pages' site, with storage of its own."""
 
-BINDING = "miniwobNetwork"
-"""The function by which pages that have one call `gate`; no script of theirs sees it."""
+BINDING = f"miniwob{secrets.token_hex()}"
+"""The function by which our own world of a page calls `gate`: no program is to add one of that
+name, which would do so too."""
 
 WORLD = "miniwob-agent"
 """The name of our own world."""
@@ -94,9 +95,9 @@ def page_scripts(
 ) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
 
-    They call each other by events with secret names. With fonts, every document decodes the first
-    and the last one, a tenth of a fresh start, and asks the server of pages for others where it has
-    characters of theirs. `screens` is the version of what is read and hit
+    They call each other by events on a node that only they have. With fonts, every document decodes
+    the first and the last one, a tenth of a fresh start, and asks the server of pages for others
+    where it has characters of theirs. `screens` is the version of what is read and hit
     (`observations.SCREEN_VERSION`). With `app` all pages are those of an app, whose clock begins at
     `epoch`; in frames, those of its `domain` are read.
 
@@ -107,8 +108,7 @@ def page_scripts(
     constants = {
         "SCREENS": screens, "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "APP": app, "BINDING": BINDING, "DOMAIN": domain,
-        "FAMILIES": families,
-        "CALL": secrets.token_hex(), "ANSWER": secrets.token_hex(), "KEY": secrets.token_hex(),
+        "FAMILIES": families, "NAME": secrets.token_hex(),
     }  # fmt: skip
     fonts = [(own_name(family), *sent_font(family)) for family in FONTS] if with_fonts else []
     boxed = with_fonts or folder_of(CJK[1]) is None

@@ -162,6 +162,8 @@ window.miniwobAgent = {
   }),
   // Hand the page over to a program, or take it back.
   watch: (left) => Main.watch(left),
+  // Python's answer to a question of the page (page/network.js).
+  told: (...answer) => Main.told(...answer),
   hear: () => { trial.asked = true; },
   recognize: (...digests) => Main.recognize(...digests),
   witnessed: visited(async (acted) => {
@@ -193,11 +195,9 @@ window.miniwobAgent = {
     for (const agent of agents()) agent.listenAgain();
   },
   // End the trial with the reward of an app's judge.
-  decide: (reward) => { trial.verdict = reward; },
+  decide: (reward) => Main.decide(reward),
   // Hand the trial over to the page that the browser goes to: this one may not hear of that.
   handOver: () => Main.handOver(),
-  // Hand nothing over to the next page.
-  forget: () => Main.forget(),
   // The visible page as HTML, and the ids in it.
   html: () => isOver() ? ["", []] : numbered(page().markup),
   view: (points, wanted) => view(page(), points, wanted),

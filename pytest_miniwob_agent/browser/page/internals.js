@@ -12,7 +12,7 @@ HTMLElement.prototype.attachInternals = new Proxy(HTMLElement.prototype.attachIn
   __proto__: null,
   apply: (run, self, values) => {
     const internals = apply(run, self, values);
-    Targets.addEventListener(self, Constants.CALL, (event) => {
+    Targets.addEventListener(self, Constants.NAME, (event) => {
       Events.preventDefault(event);
       Events.stopImmediatePropagation(event);
       asked = internals;

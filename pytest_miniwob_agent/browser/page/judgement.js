@@ -4,9 +4,8 @@
 import {
   Documents, JSON, Math, Promise, String, Strings, apply,
 } from "./saved.js";
-import { listen } from "./listeners.js";
 import {
-  Fault, declared, handOn, inCore, leaving, own, shownError, takeBack, trial,
+  Fault, declared, goesOn, handOn, inCore, leaving, own, shownError, takeBack, trial,
 } from "./trial.js";
 import { clock, frames, queued, seedRandom } from "./clock.js";
 import { effect, perturb } from "./perturb.js";
@@ -41,11 +40,10 @@ const part = async (name, run) => {
 };
 
 // A part of the declared task: a value, or what a function of the seed returns.
-const asked = (name) => {
-  const said = declared()[name];
+const asked = (name, task = declared(), said = task[name]) => {
   if (typeof said !== "function") return said;
   try {
-    return declared()[name](trial.seed, tools);
+    return apply(said, task, [trial.seed, tools]);
   } catch (error) {
     throw new Fault(`task.${name}(${trial.seed}) threw ${shownError(error)}`);
   }
@@ -124,7 +122,7 @@ export const begin = async (seed, goal) => {
 
 // Go on with a trial on another page than its first: core.js needs an episode of its own there.
 export const goOn = async () => {
-  if (!inCore() || trial.verdict !== null) return;
+  if (!inCore() || decision.reward !== null) return;
   window.genProblem ??= () => undefined;
   if (core.cover_div === null) core.startEpisode();
   await part("genProblem", beginInCore);
@@ -137,22 +135,37 @@ const rewarded = (reward, what) => {
     + "a reward is a number from -1 to 1, and 0 while the task is not decided");
 };
 
+// The reward that ended the trial; null until then.
+export const decision = {
+  reward: /** @type {number | null} */ (goesOn("reward", null, () => decision.reward)),
+};
+export const decide = (reward) => { decision.reward = reward; };
+
+// What judges on this page: once a program has it, what did at that moment.
+const judges = () => ({ task: declared(), reward: declared()?.reward, core: inCore() });
+let kept = null;
+export const keepJudge = () => { kept = judges(); };
+// True if it is not what it was, or has decided by the globals of core.js, which anybody may set.
+export const isReplaced = () => kept !== null && (declared()?.reward !== kept.reward
+  || (kept.core && WOB_DONE_GLOBAL && decision.reward === null));
+
 // Ask an own page whether the task is decided.
 export const judge = () => {
-  if (!own || APP || trial.verdict !== null || trial.seed === null) return;
-  if (declared()) {
-    if (typeof declared().reward !== "function") return; // a page that only leads to others
-    trial.verdict = rewarded(asked("reward"), `task.reward(${trial.seed}) returned`) || null;
-  } else if (inCore() && WOB_DONE_GLOBAL) {
-    trial.verdict = rewarded(WOB_RAW_REWARD_GLOBAL, "core.endEpisode was called with");
+  if (!own || APP || decision.reward !== null || trial.seed === null) return;
+  const { task, reward, core } = kept ?? judges();
+  if (task) {
+    if (typeof reward !== "function") return; // a page that only leads to others
+    decide(rewarded(asked("reward", task, reward), `task.reward(${trial.seed}) returned`) || null);
+  } else if (core && !kept && WOB_DONE_GLOBAL) {
+    decide(rewarded(WOB_RAW_REWARD_GLOBAL, "core.endEpisode was called with"));
   }
 };
 
-export const isOver = () => trial.verdict !== null || (!own && WOB_DONE_GLOBAL);
+export const isOver = () => decision.reward !== null || (!own && !kept && WOB_DONE_GLOBAL);
 
 export const judged = () => {
   judge();
-  const reward = () => trial.verdict ?? WOB_RAW_REWARD_GLOBAL;
+  const reward = () => decision.reward ?? WOB_RAW_REWARD_GLOBAL;
   return { done: isOver(), reward: isOver() ? reward() : 0, ...effect() };
 };
 
@@ -163,18 +176,16 @@ export const words = () => {
   return said.utterance ?? said;
 };
 
-// Hand the trial over to the page that comes next.
-export const handOver = () => {
-  if (leaving.forgotten) return;
+// Hand the trial over to the page that comes next; `more` is true if more is to follow.
+export const handOver = (more = false) => {
   try {
     judge();
   } catch (error) {
     trial.fault = error.message;
   }
-  handOn();
+  handOn(more);
 };
 if (own) {
-  if (!APP) listen("pagehide", handOver); // the next page is there by then
   const { intercept } = NavigateEvent.prototype;
   NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
     apply(intercept, this, options);

@@ -2,7 +2,7 @@
 // `listenAgain` adds those that are gone.
 
 const add = window.addEventListener.bind(window);
-const options = { __proto__: null, capture: true, passive: false };
+export const options = { __proto__: null, capture: true, passive: false };
 const heard = [];
 export const listenAgain = () => {
   for (let at = 0; at < heard.length; at++) add(heard[at].type, heard[at].run, options);

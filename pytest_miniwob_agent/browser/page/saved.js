@@ -27,9 +27,12 @@ export const methods = (prototype, names) => Object.fromEntries(names.split(" ")
 export const Arrays = methods(window.Array.prototype, "concat every filter forEach includes map push some splice");
 export const Strings = methods(String.prototype, "replace trim");
 export const Patterns = methods(RegExp.prototype, "exec");
-export const Events = methods(Event.prototype, "preventDefault stopImmediatePropagation target type");
+export const Events = {
+  ...methods(Event.prototype, "preventDefault stopImmediatePropagation target type"),
+  ...methods(MouseEvent.prototype, "relatedTarget"),
+};
 export const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");
-export const Elements = methods(Element.prototype, "getAttributeNames id matches shadowRoot");
+export const Elements = methods(Element.prototype, "getAttributeNames id localName matches shadowRoot");
 export const Nodes = methods(Node.prototype, "baseURI ownerDocument textContent");
 export const Documents = methods(Document.prototype, "defaultView getAnimations querySelector querySelectorAll");
 export const Roots = methods(ShadowRoot.prototype, "getAnimations");
@@ -42,7 +45,6 @@ export const Bodies = methods(Response.prototype, "arrayBuffer");
 export const Bytes = methods(Uint8Array.prototype, "toBase64");
 export const { fromBase64 } = /** @type {any} */ (Uint8Array);
 export const Lists = methods(NodeList.prototype, "length");
-export const Stores = methods(Storage.prototype, "removeItem setItem");
 export const { detail: detailOf } = methods(CustomEvent.prototype, "detail");
 export const { error: errorOf, message: messageOf } = methods(ErrorEvent.prototype, "error message");
 export const { reason: reasonOf } = methods(PromiseRejectionEvent.prototype, "reason");

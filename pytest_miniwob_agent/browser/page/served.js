@@ -1,9 +1,8 @@
 // The functions that our own world calls (page/world.js): `now` are answered at once, `later` once
 // they come to an end. Frames of own pages and programs find what they need as `miniwobAgent`.
 
-import {
-  CustomEvent, Documents, Error, Events, Object, Targets, apply, detailOf, performance,
-} from "./saved.js";
+import { Documents, Error, Events, Object, apply, detailOf } from "./saved.js";
+import { connect, send } from "./line.js";
 import { listenAgain } from "./listeners.js";
 import {
   Fault, files, going, inCore, leaving, outer, own, remark, shownError, takeRemarks, trial,
@@ -16,10 +15,10 @@ import { wires } from "./sockets.js";
 import { internals } from "./internals.js";
 import "./dialogs.js";
 import { check, perturb, play } from "./perturb.js";
-import { begin, goOn, handOver, isOver, judged, payload, settingUp, words } from "./judgement.js";
-import { go, recognize, stirred, taken, traverse, watch } from "./witness.js";
-
-const { CALL, ANSWER, KEY } = Constants;
+import {
+  begin, decide, goOn, handOver, isOver, judged, payload, settingUp, words,
+} from "./judgement.js";
+import { answered, go, recognize, stirred, taken, traverse, watch } from "./witness.js";
 
 const now = {
   __proto__: null,
@@ -35,10 +34,10 @@ const now = {
   isLeaving: () => leaving.now,
   leave: () => {
     leaving.now = true;
-    handOver(); // and again on `pagehide`, which a rewritten document does not get
+    handOver(!Constants.APP);
+    if (!Constants.APP) handOverLast();
   },
-  handOver,
-  forget: () => { leaving.forgotten = true; },
+  handOver: () => handOver(),
   time: () => clock.now,
   fired: () => clock.fired,
   frame: () => clock.frame,
@@ -60,47 +59,63 @@ const now = {
   },
   routed: (method, url) => Boolean(routed(method, url)),
   answered: () => routes().length > 0,
-  ahead, dress, inCore, internals, perturb, isOver, listenAgain, recognize, remark, settingUp, stirred,
-  takeRemarks, watch,
+  ahead, decide, dress, inCore, internals, perturb, isOver, listenAgain, recognize, remark, settingUp, stirred,
+  takeRemarks, told, watch,
 };
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };
 // With `Pick`, as TypeScript allows any further name in an object of a script.
 /** @typedef {Pick<typeof now & typeof later, keyof typeof now | keyof typeof later>} Served */
 
-const answer = (detail) =>
-  Targets.dispatchEvent(performance, new CustomEvent(ANSWER, { __proto__: null, detail: { key: KEY, ...detail } }));
+// The script that leads to another page goes on to its end, and may still change something.
+const handOverLast = async () => {
+  await queued();
+  if (leaving.now) handOver();
+};
+
+const answer = (detail) => send("answer", detail);
 const failed = (number, error) => answer({
   number,
   fault: error instanceof Fault,
   error: error instanceof Fault ? error.message : shownError(error),
 });
 const answerLater = async (number, run, values) => {
-  await null; // not in the event, which scripts of the page would find as `window.event`
+  await null; // not in the event, whose listeners end at once
   try {
     answer({ number, value: await apply(run, null, values) });
   } catch (error) {
     failed(number, error);
   }
 };
-Targets.addEventListener(performance, CALL, (event) => {
-  const { key, number, name, values } = detailOf(event);
-  if (key !== KEY) return; // a program may find out the names of events
+connect((event) => {
+  const { number, name, values } = detailOf(event);
   Events.preventDefault(event);
-  Events.stopImmediatePropagation(event);
   if (name in later) return void answerLater(number, later[name], values);
   try {
     answer({ number, value: apply(now[name], null, values) });
   } catch (error) {
     failed(number, error);
   }
-}, true);
+});
+
+// What the documents in frames read of the trial, and the one thing that they change.
+const shared = Object.freeze({
+  __proto__: null,
+  get full() { return trial.full; },
+  get tree() { return trial.tree; },
+  get seed() { return trial.seed; },
+  get asked() { return trial.asked; },
+  get opened() { return trial.opened; },
+  get clipboard() { return trial.clipboard; },
+  set clipboard(text) { trial.clipboard = text; },
+});
 
 Object.defineProperty(window, "miniwobAgent", {
   __proto__: null,
-  value: {
+  value: Object.freeze({
+    __proto__: null,
     // What documents in frames of your own pages have in common with this one.
-    inside: (secret) => secret === KEY && (own || outer)
-      ? { began, clock, random: window.Math.random, remark, trees, trial, wires }
+    inside: () => own || outer
+      ? { answered, began, clock, random: window.Math.random, remark, trees, trial: shared, wires }
       : null,
     handle,
     giveUp,
@@ -108,8 +123,6 @@ Object.defineProperty(window, "miniwobAgent", {
     handOver: () => going(true),
     perturb: play,
     stay,
-    told,
-    watch: (left, state, secret) => secret === KEY && watch(left, state),
     traverse,
     // Let time pass while a program that the page is handed over to waits for it.
     linger: async (ms, count) => {
@@ -117,5 +130,5 @@ Object.defineProperty(window, "miniwobAgent", {
       if (trial.watched && ms) await pass(ms);
       await queued();
     },
-  },
+  }),
 });

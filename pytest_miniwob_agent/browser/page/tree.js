@@ -57,7 +57,7 @@ const attribute = (element, name) => {
   if (given !== null || !NEW || !plain(element).localName.includes("-")) return given;
   if (!internals.size) queueMicrotask(() => internals.clear());
   if (!internals.has(element)) {
-    const asked = !element.dispatchEvent(new Event(Constants.CALL, { cancelable: true }));
+    const asked = !element.dispatchEvent(new Event(Constants.NAME, { cancelable: true }));
     internals.set(element, asked ? Main.internals() : {});
   }
   return internals.get(element)[name] ?? null;

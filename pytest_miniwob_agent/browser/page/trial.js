@@ -2,12 +2,12 @@
 // declares it or in the form of MiniWoB++'s core.js. Pages of the package stay for the whole trial.
 
 import {
-  Array, Arrays, Error, ErrorEvent, JSON, Node, Object, Patterns, Stores, String, errorOf, messageOf,
-  reasonOf,
+  Array, Arrays, Error, ErrorEvent, JSON, Node, Object, Patterns, String, errorOf, messageOf, reasonOf,
 } from "./saved.js";
+import { send } from "./line.js";
 import { listen } from "./listeners.js";
 
-const { APP, BINDING, DOMAIN, KEY, OWN_HOST } = Constants;
+const { APP, DOMAIN, OWN_HOST } = Constants;
 
 // Pages of an app's other origins are read in frames, as far as they may have its domain.
 try {
@@ -21,22 +21,21 @@ export const own = window === top
   && (APP ? Boolean(Patterns.exec(/^https?:$/, location.protocol)) : location.host === OWN_HOST);
 
 // Tell Python something (gate.py).
-const binding = /** @type {any} */ (window[BINDING]);
-delete window[BINDING]; // no script of the page is to find it
-export const tell = (what) => binding?.(JSON.stringify(bare(what)));
+export const tell = (what) => send("tell", JSON.stringify(bare(what)));
 
-// What the page around this one shares with it, where this is in a frame of your own page.
+// What the page around this one shares with it, where this is in a frame of your own page: nothing that
+// decides, as any script has it.
 const shared = () => {
   try {
-    return window === top ? null : parent.miniwobAgent?.inside(KEY) ?? null;
+    return window === top ? null : parent.miniwobAgent?.inside?.() ?? null;
   } catch {
     return null; // it is of another origin
   }
 };
 export const outer = shared();
 
-// What the page before in this trial has handed over; null on the first page of a trial. The pages of
-// an app, which may be of several origins, get it by a header.
+// What the page before in this trial has handed over, which Python has kept; null on the first page of a
+// trial.
 const HANDED = "miniwob-agent";
 const carried = () => {
   const [{ serverTiming }] = /** @type {PerformanceNavigationTiming[]} */ (
@@ -44,8 +43,7 @@ const carried = () => {
   const found = serverTiming.find(({ name }) => name === HANDED);
   return found?.description ? decodeURIComponent(found.description) : null;
 };
-const handed = own ? JSON.parse(APP ? carried() : sessionStorage.getItem(HANDED)) : null;
-if (own && !APP) sessionStorage.removeItem(HANDED);
+const handed = own ? JSON.parse(carried()) : null;
 
 // The first page of a trial starts with nothing that an earlier one has stored. Python clears the
 // rest, such as cookies and databases, before it loads a page; only a script can clear the storage of
@@ -79,21 +77,14 @@ export const going = (opened = trial.opened) => {
   values.trial.opened = opened;
   return JSON.stringify(values);
 };
-export const handOn = () => {
-  if (APP) tell({ handed: going() });
-  else Stores.setItem(sessionStorage, HANDED, going());
-};
-export const takeBack = () => {
-  if (APP) tell({ handed: "" });
-  else Stores.removeItem(sessionStorage, HANDED);
-};
+export const handOn = (more = false) => tell({ handed: going(), more });
+export const takeBack = () => tell({ handed: "" });
 
 const fresh = {
   seed: null, // until the trial has begun
   full: false, // true where everything that shows is read
   tree: false, // true where it is read as a tree
   goal: "", // of an own page
-  verdict: null, // the reward that ended the trial
   fault: null, // the reason why a page of this trial can't be a task
   count: 0, // of pages that followed one another since the last reading
   watched: false, // true while a program has the page
@@ -107,8 +98,8 @@ const fresh = {
 /** @type {Trial} */
 export const trial = outer?.trial ?? fresh; // a frame is in the trial of the page around it
 
-// Once another page is to be loaded (`now`), no time passes any more; it may get nothing of the trial.
-export const leaving = { now: false, forgotten: false };
+// Once another page is to be loaded, no time passes any more.
+export const leaving = { now: false };
 
 // What the author of the page should know, for the next reading.
 const remarks = goesOn("remarks", [], () => remarks);

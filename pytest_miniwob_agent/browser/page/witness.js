@@ -2,12 +2,12 @@
 // verdict of the page counts, and after it, or once the actions are used up, input is refused.
 
 import {
-  Arrays, Documents, Element, Elements, Error, Events, HTMLFormElement, HTMLInputElement,
-  HTMLSelectElement, HTMLTextAreaElement, Lists, Math, Nodes, Object, Set, methods, navigation,
+  Arrays, Documents, Elements, Error, Events, Lists, Math, Nodes, Object, Set, Targets, methods,
+  navigation,
 } from "./saved.js";
-import { listen } from "./listeners.js";
-import { declared, goesOn, handOn, inCore, leaving, own, trial } from "./trial.js";
-import { beginning, judge } from "./judgement.js";
+import { listen, options } from "./listeners.js";
+import { goesOn, handOn, inCore, leaving, outer, own, trial } from "./trial.js";
+import { beginning, decide, decision, isReplaced, judge, keepJudge } from "./judgement.js";
 
 // What a program does, and what it must not do (`foul`); null where none has had the page. `known` are
 // the digests of the scripts that are not the program's.
@@ -18,11 +18,20 @@ const squeeze = (text) => text.replace(/\s+/g, " ").trim();
 const LONGEST = 60; // letters of an element's text
 const DRAG = 5; // pixels between the press and the release of the mouse
 
+// The name of an element of this page or of a frame, empty for anything else.
+const nameOf = (target) => {
+  try {
+    return Elements.localName(target);
+  } catch {
+    return "";
+  }
+};
+
 // An element as people see it, such as `<button> "ONE"`.
 const described = (target) => {
-  if (!(target instanceof Element)) return "the page";
+  if (!nameOf(target)) return "the page";
   /** @type {any} */
-  const element = !(target instanceof HTMLFormElement) ? target // names of fields hide its own
+  const element = nameOf(target) !== "form" ? target // names of fields hide its own
     : { localName: "form", id: Elements.id(target), textContent: Nodes.textContent(target) };
   const button = /^(button|submit|reset)$/.test(element.type);
   const silent = /^(input|textarea|select|body|html)$/.test(element.localName);
@@ -65,7 +74,7 @@ const byPage = (count, judging = false) => {
 
 const decided = () => {
   judge();
-  state.decided ||= trial.verdict !== null;
+  state.decided ||= decision.reward !== null;
   return state.decided;
 };
 
@@ -92,8 +101,8 @@ const begin = (kind, element, more = {}) => {
 };
 
 const TYPES = new Set(["checkbox", "radio", "button", "submit", "reset", "image", "file"]);
-const takesText = (element) => element instanceof HTMLTextAreaElement
-  || (element instanceof HTMLInputElement && !TYPES.has(element.type))
+const takesText = (element) => nameOf(element) === "textarea"
+  || (nameOf(element) === "input" && !TYPES.has(element.type))
   || element?.isContentEditable;
 
 let press = null; // of the mouse: where it was, and its action
@@ -152,7 +161,7 @@ const textOf = (element) => element.selectedOptions?.[0]?.text ?? element.value 
 
 // The same for the events that a script of the program makes; one may follow what was entered.
 const change = ({ target }) => {
-  const chooses = target instanceof HTMLSelectElement;
+  const chooses = nameOf(target) === "select";
   if (touched === target && last.text === textOf(target)) return true;
   return (!chooses && !takesText(target)) || begin(chooses ? "choose" : "enter", target) !== null;
 };
@@ -180,18 +189,17 @@ const onEvent = (event) => {
 };
 
 // From here on the rewards count that the page gives, and the first of them.
-let reward = null;
 let latched = false; // a page may be handed over again
 const latch = () => {
   if (latched) return;
   latched = true;
-  reward = declared()?.reward;
+  keepJudge();
   if (!inCore()) return;
   const { endEpisode } = core;
   const judge = (raw, ...values) => {
     if (state.foul || decided()) return;
     endEpisode(raw, ...values);
-    if (WOB_DONE_GLOBAL) trial.verdict = raw;
+    if (WOB_DONE_GLOBAL) decide(raw);
   };
   const doubt = (raw, ...values) => {
     if (typeof raw !== "number" || raw > 0) state.foul ??= "it gave itself a reward";
@@ -211,33 +219,40 @@ const latch = () => {
 };
 
 const EVENTS = [...Object.keys(native), "input", "change", "submit", "contextmenu"];
-const hear = () => {
-  for (const name of EVENTS) listen(name, onEvent);
+const hear = () => Arrays.forEach(EVENTS, (name) => listen(name, onEvent));
+
+// Hear the frames of a window too, and those in them; `visit` gets each of their documents.
+const hearFrames = (/** @type {any} */ around = window, visit = null) => {
+  for (let place = 0; place < around.length; place++) {
+    const frame = around[place];
+    try {
+      visit?.(frame.document);
+      Arrays.forEach(EVENTS, (name) => Targets.addEventListener(frame, name, onEvent, options));
+    } catch {
+      continue; // it is of another origin
+    }
+    hearFrames(frame, visit);
+  }
 };
 
 // Watch a program that has so many actions left; null ends that, though what it has left in the
-// page may still cheat. `shared` is the state of the outer page.
-export const watch = (left, shared = state ?? { foul: null, known: null }) => {
+// page may still cheat.
+export const watch = (left) => {
   const begun = { left, acts: [], over: false, decided: false, told: false };
   trial.watched = left !== null;
-  state = trial.watched ? Object.assign(shared, begun) : shared;
+  state ??= { foul: null, known: null };
+  if (trial.watched) Object.assign(state, begun);
   trial.asked = left === null; // a program may not hear of dialogs
-  compile();
+  compile(document);
   hear();
-  if (window === top) latch();
-  for (let place = 0; place < window.length; place++) {
-    try {
-      window[place].miniwobAgent?.watch(left, state, Constants.KEY);
-    } catch {
-      // it is of another origin
-    }
-  }
+  hearFrames(window, compile);
+  latch();
   return !state.known;
 };
 
 // Have what attributes such as `onclick` hold be scripts, as they are now, in place of at an event.
-const compile = () => {
-  const elements = Documents.querySelectorAll(document, "*");
+const compile = (page) => {
+  const elements = Documents.querySelectorAll(page, "*");
   for (let place = 0; place < Lists.length(elements); place++) {
     Arrays.forEach(Elements.getAttributeNames(elements[place]), (name) => void elements[place][name]);
   }
@@ -271,11 +286,11 @@ export const go = (what) => {
 };
 
 // Take note of the answer to a dialog, and of the text that a prompt got.
-export const answered = (message, answer) => {
+export const answered = outer?.answered ?? ((message, answer) => {
   const what = `${answer === false || answer === null ? "dismiss" : "accept"} "${squeeze(message)}"`;
   const text = typeof answer === "string" ? answer : null;
   if (trial.watched && state) begin("answer", null, { what: text === null ? what : `${what} with "${text}"`, text, key: {} });
-};
+});
 
 const written = ({ kind, where, to, key: name, times, what, text = "", point = null }) => {
   const whats = { answer: what, go: what, "go back": kind, "go forward": kind, drag: `drag ${where} to ${to}`, enter: `enter "${text}" to ${where}`,
@@ -293,10 +308,10 @@ export const stirred = () => {
 // What the program has done since then; a verdict that follows no action follows the pointer.
 export const taken = () => {
   if (!state) return {};
-  const unseen = !own && WOB_DONE_GLOBAL && trial.verdict === null;
-  if (unseen || declared()?.reward !== reward) state.foul ??= "it changed the page's verdict";
+  if (isReplaced()) state.foul ??= "it changed the page's verdict";
   if (!trial.watched) return { foul: state.foul };
-  if (!state.known) compile();
+  hearFrames();
+  if (!state.known) compile(document);
   const pending = down && !decided() ? 1 : 0;
   const acts = Arrays.map(Arrays.splice(state.acts, 0, state.acts.length - pending), written);
   if (decided() && !state.told && !acts.length) {

@@ -215,7 +215,7 @@ if (own || outer) {
   replace(BroadcastChannel.prototype, "postMessage", (run, self, values) => {
     apply(run, self, values);
     if (!channels) {
-      const name = `${Constants.CALL} ${clock.nextTimer++}`;
+      const name = `${Constants.NAME} ${clock.nextTimer++}`;
       channels = [new BroadcastChannel(name), new BroadcastChannel(name)];
       channels[0].onmessage = () => end(Arrays.splice(messages, 0, 1)[0]);
     }

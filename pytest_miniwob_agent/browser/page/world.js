@@ -1,10 +1,11 @@
 // Our own world of a document, which reads it where no script of the page can replace anything. The
-// page's world has its functions (page/served.js): they are called by events on an object that both
-// worlds have, and what they get and return is copied.
+// page's world has its functions (page/served.js): they are called by events on a node that only the two
+// have (page/line.js), and what they get and return is copied.
 
 export class Fault extends Error {} // an own page can't be a task; the message says why
 
-const { CALL, ANSWER, KEY } = Constants;
+const line = document.createElementNS("http://www.w3.org/1999/xhtml", "div");
+const ends = line.attachShadow({ mode: "open" });
 
 let count = 0;
 const answers = new Map(); // number of a call -> what settles its promise, or its answer
@@ -13,20 +14,20 @@ const opened = ({ value, error, fault }) => {
   if (error !== undefined) throw new Error(error);
   return value;
 };
-performance.addEventListener(ANSWER, (event) => {
-  const { detail } = event;
-  if (detail.key !== KEY) return;
-  event.stopImmediatePropagation();
+ends.addEventListener("answer", (/** @type {any} */ { detail }) => {
   const settle = answers.get(detail.number);
   if (settle) settle(() => opened(detail));
   else answers.set(detail.number, detail);
-}, true);
+});
+const binding = (detail) => /** @type {any} */ (window)[Constants.BINDING]?.(detail);
+ends.addEventListener("tell", (/** @type {any} */ { detail }) => binding(detail));
+performance.dispatchEvent(new MouseEvent("miniwob-agent", { relatedTarget: line }));
 
 // Call a function: what it returns, or a promise of that where it takes time.
 const call = (name, values) => {
   const number = ++count;
-  const detail = { key: KEY, number, name, values };
-  if (performance.dispatchEvent(new CustomEvent(CALL, { detail, cancelable: true }))) {
+  const detail = { number, name, values };
+  if (ends.dispatchEvent(new CustomEvent("call", { detail, cancelable: true }))) {
     if (outer) return outer.Main[name](...values); // in a frame no script of the page may run
     throw new Error("the scripts of this document's own world have not run");
   }
