@@ -60,6 +60,9 @@ FEATURES_OFF = (
 
 # Others that are often recommended are chromedriver's own, or gained nothing where measured.
 SWITCHES = (
+    # A mouse, whatever the machine has: style sheets ask for what can hover, and points finely.
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,"
+    "primaryPointerType=4,availablePointerTypes=4",
     "--disable-background-networking",
     f"--disable-blink-features={BOUNDARY_EVENTS}",
     "--disable-component-update",

@@ -71,7 +71,8 @@ def test_the_first_line_of_a_text_that_shows_is_hit(open_tree):
 
 def test_a_menu_that_the_mouse_opens_is_there(open_tree):
     env, seen = open_tree("""
-      <style>ul {display: none} div:hover ul {display: block} div {width: 120px}</style>
+      <style>ul {display: none} div {width: 120px}
+        @media (hover: hover) and (pointer: fine) { div:hover ul {display: block} }</style>
       <div>Account<ul><li><button onclick="hit = 1">Sign out</button></ul></div>""")
     seen = env.step(Hover(id_of(seen, "Account"))).observation
     assert env.step(Click(id_of(seen, "Sign out"))).solved

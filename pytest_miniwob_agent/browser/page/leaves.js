@@ -5,7 +5,7 @@ import { agentOf } from "./frames.js";
 import { listen } from "./listeners.js";
 import {
   NEW, body, childrenOf, extent, focusedElement, folding, parentOf, passed, place, reachable,
-  recorded, target, visible,
+  recorded, target, thin, visible,
 } from "./sight.js";
 
 // What core.js adds to a page, and its goal, which is read elsewhere.
@@ -105,7 +105,7 @@ export const described = (element, content, shown = element) => {
     placeholder: known.placeholder ?? "",
   };
 };
-const leaf = (element, content) => visible(element) ? [described(element, content)] : [];
+const leaf = (element, content) => visible(element) && !thin(element) ? [described(element, content)] : [];
 
 // The visible leaves below an element, or the element itself if no element below it shows. A box
 // with hidden elements only is not a leaf, unless it can be used.

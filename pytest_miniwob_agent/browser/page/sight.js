@@ -182,10 +182,18 @@ export const shows = (element) => {
   return false;
 };
 
+// True for a line in a drawing: its box has no width or no height.
+export const thin = (node) => {
+  if (!NEW || !(node instanceof SVGGraphicsElement)) return false;
+  const { width, height } = extent(node);
+  return Math.min(width, height) <= 1 && Math.max(width, height) > 2;
+};
+
 export const visible = (node) => {
   if (!shows(owner(node))) return false;
   const rect = extent(node);
-  return reachable(rect, node)
+  const { left, top, width, height } = rect;
+  return reachable(thin(node) ? new DOMRect(left - 1, top - 1, width + 2, height + 2) : rect, node)
     && !(node instanceof Element && negligible(node, rect));
 };
 

@@ -9,6 +9,7 @@ import {
 } from "./sight.js";
 import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
 import { edits, spaced, written } from "./editors.js";
+import { CONTROLS, distinguish, outlined } from "./outline.js";
 import {
   FORMATS, beginning, choices, covered, inSight, limits, painted, pictured, scrollState,
   scrolls, wholePage,
@@ -30,6 +31,7 @@ const BY_TYPE = {
 const NAMED_BY_CONTENT = new Set(("button canvas checkbox columnheader heading link menuitem "
   + "menuitemcheckbox menuitemradio option radio rowheader switch tab tooltip treeitem").split(" "));
 const NO_ROLE = /^(generic|none|presentation)$/;
+const NOTHING = /^(generic|none|presentation|rowgroup)$/; // as the parts of a <table>
 
 const labelled = (element) => plain(element).matches("[aria-label], [aria-labelledby], [title]");
 const WIDE = 100; // px, as of a diagram or chart
@@ -183,8 +185,12 @@ const clickable = (element) => plain(element).matches("[onclick]") || points(ele
 
 // True for an element that answers to the mouse or the keyboard, as far as can be seen.
 const HELD = NEW ? /grab|move|resize|crosshair/ : /grab|move|resize/;
+const HANDLED = "[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable";
 const acts = (element) => clickable(element) || scrolls(element) || points(element, HELD)
-  || plain(element).matches("[tabindex='0'], [draggable=true], .ui-draggable, .ui-droppable");
+  || plain(element).matches(HANDLED);
+
+// True for an element that gets what is typed and draws nothing, as in editors that draw the text themselves.
+const typesInto = (element) => NEW && Boolean(element.editContext) && !visible(element);
 
 // What shows in place of a field that is itself too small or transparent to be seen: its label,
 // or what it lies in.
@@ -202,9 +208,20 @@ const shownFor = (field) => {
 // True for a drawing that has more to it than its shape.
 const told = (drawing) => drawing.textContent.trim() || acts(drawing);
 
+// Children as they are placed: grids and lists that draw only what is in sight reuse their rows in any order.
+const ordered = (children) => {
+  const boxes = children.filter((one) => !(one instanceof Text) || one.data.trim());
+  const alike = NEW && boxes.length > 1 && boxes.every((one) => one instanceof HTMLElement
+    && one.localName === boxes[0].localName && getComputedStyle(one).position === "absolute");
+  if (!alike) return children;
+  const places = new Map(boxes.map((one) => [one, extent(one)]));
+  const apart = (one, other, side) => Math.round(places.get(one)[side] - places.get(other)[side]);
+  return boxes.sort((one, other) => apart(one, other, "top") || apart(one, other, "left"));
+};
+
 // The children of an element; in a long list only those in sight, and how many others there are.
 const listed = (element) => {
-  const children = childrenOf(element).filter((one) => !(one instanceof Comment));
+  const children = ordered(childrenOf(element).filter((one) => !(one instanceof Comment)));
   if (children.length <= LONG) return children;
   const found = [];
   let away = [];
@@ -252,13 +269,14 @@ const merged = (items, element) => {
 // The name of an element without a role, such as what is shown where the mouse rests on it.
 const tip = (element) => NEW && element !== body() ? given(element) || squeeze(plain(element).title ?? "") : "";
 
+const area = (node) => extent(node).width * extent(node).height;
+
 // The other shapes of a node of a diagram: of a group with a box around its texts. They are its ports.
 const SHAPES = "circle, ellipse, image, path, polygon, rect";
 const MOST_SHAPES = 20;
 const ports = (group, kids) => {
   const shapes = group instanceof SVGGElement && kids.some(isText) ? [...group.querySelectorAll(SHAPES)] : [];
   if (!NEW || shapes.length < 2 || shapes.length > MOST_SHAPES) return [];
-  const area = (one) => extent(one).width * extent(one).height;
   const box = shapes.reduce((most, one) => area(one) > area(most) ? one : most);
   const { left, top, right, bottom } = extent(box);
   const around = kids.filter(isText).map(({ node }) => extent(node)).every((rect) =>
@@ -266,6 +284,11 @@ const ports = (group, kids) => {
   return shapes.filter((one) => around && one !== box && visible(one)
     && Math.min(extent(one).width, extent(one).height) >= LEAST && getComputedStyle(one).fill !== "none");
 };
+
+// True for an element around a control alone that is clicked with it.
+const wraps = (element, kids) => NEW && kids.length === 1 && CONTROLS.has(kids[0].role) && !scrolls(element)
+  && !points(element, HELD) && !plain(element).matches(HANDLED)
+  && area(kids[0].shown ?? kids[0].node) >= area(element) / 2;
 
 // What an element without a role comes to, given what is in it.
 const generic = (element, inner) => {
@@ -278,6 +301,7 @@ const generic = (element, inner) => {
     const text = flows ? kids[0].text : ` ${kids[0].text} `;
     return [{ ...kids[0], node: element, text, acting, flows, title: name || kids[0].title }];
   }
+  if (acting && !name && wraps(element, kids)) return kids;
   const says = name && !kids.some((kid) => squeeze(kid.text ?? "") === name);
   if (element === body() || (kids.length && !acting && !says) || !visible(element)) return kids;
   const text = kids.length ? "" : generated(element);
@@ -298,20 +322,22 @@ const close = ({ node: element, role, kids: found }) => {
     return kids.filter((kid) => !isDecor(kid));
   }
   if (!role) return generic(element, kids);
-  const shown = plain(element).matches("input, textarea") ? shownFor(element) : element;
+  const shown = plain(element).matches("input, textarea") || typesInto(element) ? shownFor(element) : element;
   const widget = WIDGETS.has(role) || NAMED_BY_CONTENT.has(role);
-  if (!shown || !(kids.length || (visible(shown) && (widget || acts(element))))) return kids;
+  const told = widget || acts(element) || (NEW && given(element));
+  if (!shown || !(kids.length || (visible(shown) && told))) return kids;
   const [name, byContent] = nameOf(element, role);
   const textual = kids.length > 0 && kids.every(isText);
   const parted = role === "textbox" || (NEW && role === "img"); // its texts are not its name
   const item = { node: element, shown, role, text: name, kids };
-  const aim = kids.filter(isText).flatMap((kid) => kid.aim ?? []);
+  const says = NEW && byContent ? (kid) => kid.role === "text" && squeeze(kid.text) === name : isText;
+  const aim = kids.filter((kid) => isText(kid) || says(kid)).flatMap((kid) => kid.aim ?? []);
   if (textual && !name && !parted) return [{ ...item, text: texts, kids: [], aim }];
   if (textual && !byContent && (role === "textbox" || kids.length === 1)) {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
   const labelled = name && !textual && (NEW ? NAMED_BY_CONTENT.has(role) : widget);
-  const kept = byContent || labelled ? kids.filter((kid) => !isDecor(kid))
+  const kept = byContent || labelled ? kids.filter((kid) => !isDecor(kid) && !says(kid))
     : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
   return [{ ...item, kids: kept, aim: byContent ? aim : null }];
 };
@@ -336,7 +362,7 @@ const open = (node) => {
   const mapped = NEW && node instanceof HTMLAreaElement; // on its image
   if (!ticked && !boxless && !mapped && !plain(node).checkVisibility()) return null;
   const inner = agentOf(node);
-  const role = roleOf(node) || (attribute(node, "role") ?? "").replace(NO_ROLE, "");
+  const role = (roleOf(node) || (attribute(node, "role") ?? "")).replace(NEW ? NOTHING : NO_ROLE, "");
   const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
   if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
   return { node, role, kids: [], left: leaf ? [] : listed(node) };
@@ -419,10 +445,11 @@ const details = (item, value, point, marks) => {
     image: text ? "" : pictured(node),
     title: text.includes(title) ? "" : title,
     shows: squeeze(String(value ?? "")) === item.shows ? "" : item.shows,
-    class: unnamed ? classes(node) : "",
+    class: unnamed && !(NEW && scrolls(node)) ? classes(node) : "",
     state: states(item, point, marks),
     ...Object.fromEntries(scrollState(node)),
-  }).map(([name, detail]) => [name, String(detail ?? "")]).filter(([, detail]) => detail);
+  }).map(([name, detail]) => [name, String(detail ?? "")])
+    .filter(([name, detail]) => detail || (NEW && name === "state"));
 };
 
 // The line of an item, so deep in the tree.
@@ -435,44 +462,37 @@ const line = (item, depth, marks) => {
     const point = target(node);
     const state = hidden(node, point);
     return { id: idOf(node), tag: "text", text, x, y, point, role, depth,
-      details: state ? [["state", state]] : [] };
+      details: state || NEW ? [["state", state]] : [] };
   }
   if (NEW) aims.set(shown, item.aim);
   const found = described(node, text, shown);
   if (plain(node).type in FORMATS) found.point = beginning(node);
   if (!found.point && !visible(shown)) found.id = null;
-  const edited = found.value === null && (role === "textbox" || (NEW && edits(node))); // not a field
+  const edited = found.value === null && (role === "textbox" || (NEW && edits(node))) // not a field
+    && !typesInto(node);
   const value = edited && NEW ? written(node) : edited && !item.kids.length ? item.shows ?? ""
     : /^(button|listbox)$/.test(role) ? null : found.value;
   return { ...found, classes: "", value, role, depth,
     details: details({ ...item, text }, value, found.point, marks) };
 };
 
-// Leave of each line's names of classes those that the fewest lines have: what they add to it.
-const MOST_CLASSES = 3;
-const distinguish = (lines) => {
-  const found = lines.flatMap(({ details = [] }) => details.filter(([name]) => name === "class"));
-  const lists = found.map(([, names]) => [...new Set(names.split(" "))]);
-  const counts = Map.groupBy(lists.flat(), (name) => name);
-  found.forEach((detail, at) => {
-    const least = Math.min(...lists[at].map((name) => counts.get(name).length));
-    detail[1] = lists[at].filter((name) => counts.get(name).length === least).slice(-MOST_CLASSES).join(" ");
-  });
-};
-
 export const tree = () => {
   const focus = focusedElement();
   const named = plain(focus)?.getAttribute("aria-activedescendant");
   const active = named ? plain(focus).getRootNode().getElementById(named) : null;
+  const nodes = new Map(); // line -> its node, or what shows for it
   /** @type {any[]} */
   const lines = outer ? [] : wholePage().map((one) => ({ ...one, role: "page", depth: 0 }));
   const left = (body() ? grown(body()) : []).map((item) => [item, 0]).reverse();
   while (left.length) {
     const [item, depth] = left.pop();
-    lines.push(line(item, depth, { focus, active }));
+    const found = line(item, depth, { focus, active });
+    nodes.set(found, item.shown ?? item.node);
+    lines.push(found);
     for (const one of item.inner?.tree() ?? []) lines.push({ ...one, depth: one.depth + depth + 1 });
     for (const kid of [...item.kids ?? []].reverse()) left.push([kid, depth + 1]);
   }
-  if (NEW && !outer) distinguish(lines);
-  return lines;
+  if (!NEW) return lines;
+  if (!outer) distinguish(lines);
+  return outlined(lines, (one) => nodes.has(one) ? hidden(nodes.get(one), one.point) : "");
 };
