@@ -34,6 +34,7 @@ SUBJECTS = {
     "rest": "the end of the item",
     "traffic": "the requests of the page",
     "goal": "the goal",
+    "judge": "the judge of the app",
 }
 """What changed, by the kind of the cause."""
 

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,6 +34,7 @@ from pytest_miniwob_agent.core.app import (
     origin_of,
 )
 from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.core.code_digest import code_digest
 from pytest_miniwob_agent.core.data import MASKS, Mask, masked
 from pytest_miniwob_agent.core.errors import (
     CassetteError,
@@ -119,6 +120,11 @@ class RecordedApp:
         self._app: tuple[Any, Origin] | None = None
         self._recorded: Traffic | None = None  # of an app that is checked
         self._records = records
+        self._code = {
+            name: digest
+            for name in ("setup", "reward")
+            if (function := getattr(task, name)) and (digest := code_digest(function))
+        }
         self._traffic: Traffic | None = None
         self._trial = Trial("", "")
         self._left: list[Exchange] = []  # of the trial, in a replay
@@ -196,8 +202,27 @@ class RecordedApp:
             self._left = list(self._trial.exchanges)
             self._coming = list(self._trial.messages)
             self._check_task(self._trial, goal, start)
+            self._check_code(self._traffic.code)
         self._number += 1
         return self._trial.goal, self._traffic.origins, self._trial.start
+
+    def _check_code(self, then: Mapping[str, str]) -> None:
+        for name, digest in then.items():
+            function = getattr(self._task, name, None)
+            if function is None or self._code.get(name, digest) != digest:
+                what = f"{name} of AppTask {self._task.name!r} is not what it was"
+                raise self._drift(f"{what}; --miniwob-app=live runs it as it is now", (), "judge")
+
+    @property
+    def remark(self) -> str:
+        """What the user must know about the judge of a replay; empty for nothing."""
+        tape = None if self.live else self._traffic
+        if tape is None or self._task.reward is None or "reward" in tape.code:
+            return ""
+        return (
+            "there are recordings on apps that don't know their judge, so a change of it is not "
+            "noticed: pytest --miniwob-app=live --miniwob-record=new_episodes notes it, for nothing"
+        )
 
     def _check_task(self, then: Trial, goal: str, start: str) -> None:
         if then.goal != goal:
@@ -403,7 +428,13 @@ class RecordedApp:
         """
         if self._traffic is None:
             return
-        if self.checked:
+        if self._recorded is not None:
+            rewards = [
+                [one.reward for one in each.trials] for each in (self._recorded, self._traffic)
+            ]
+            if self._records and rewards[0] == rewards[1]:
+                self._recorded.code = self._code
+                self._write(self._recorded)
             return
         if self._app is None:
             if calls >= self._limits.calls:
@@ -413,7 +444,12 @@ class RecordedApp:
                 raise self._drift(f"trial {self._number + 1} was not played")
             return
         self._traffic.screens = self.screen_version or SCREEN_VERSION
-        text, self._app, self._traffic = self._traffic.dump(), None, None
+        self._traffic.code = self._code
+        recorded, self._app, self._traffic = self._traffic, None, None
+        self._write(recorded)
+
+    def _write(self, traffic: Traffic) -> None:
+        text = traffic.dump()
         if not self.path.exists() or self.path.read_text("utf-8") != text:
             try:
                 write_atomically(self.path, text)

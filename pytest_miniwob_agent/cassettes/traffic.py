@@ -141,12 +141,14 @@ class Trial:
 class Traffic:
     """The traffic of an item: origins in the browser, the app's own first, and trials.
 
-    `screens` is the version of the page's screens (`observations.SCREEN_VERSION`).
+    `screens` is the version of the page's screens (`observations.SCREEN_VERSION`), and `code` has
+    digests of the task's functions by their names (`core.code_digest`).
     """
 
     origins: list[str]
     trials: list[Trial] = field(default_factory=list)
     screens: int = 1
+    code: dict[str, str] = field(default_factory=dict)
 
     @property
     def bodies(self) -> dict[str, str]:
@@ -161,7 +163,8 @@ class Traffic:
 
     def dump(self) -> str:
         """Return the traffic as lines of JSON."""
-        noted = {"screens": self.screens} if self.screens > 1 else {}
+        noted: dict[str, Any] = {"screens": self.screens} if self.screens > 1 else {}
+        noted |= {"code": self.code} if self.code else {}
         lines: list[Any] = [{"schema": SCHEMA, "origins": self.origins, **noted}]
         known: dict[tuple[tuple[str, str], ...], int] = {}
         count = 0
@@ -200,7 +203,8 @@ class Traffic:
             head = json.loads(first)
             if head["schema"] != SCHEMA:
                 raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
-            traffic = cls(_origins(head), screens=checked_screens(head.get("screens", 1)))
+            screens = checked_screens(head.get("screens", 1))
+            traffic = cls(_origins(head), screens=screens, code=_code(head))
             for number, text in enumerate(others, start=2):
                 place = f"{display_path(path)}:{number}"
                 traffic._add(_checked(json.loads(text)), known)
@@ -237,6 +241,13 @@ def _origins(head: dict[str, Any]) -> list[str]:
     if not (texts and origins and all(re.fullmatch("https?://[^/]+", one) for one in origins)):
         raise ValueError(f"`origins` can't be {json.dumps(origins)}")
     return list(origins)
+
+
+def _code(head: dict[str, Any]) -> dict[str, str]:
+    code = head.get("code", {})
+    if not isinstance(code, dict) or not all(isinstance(one, str) for one in code.values()):
+        raise ValueError(f"`code` can't be {json.dumps(code)}")
+    return dict(code)
 
 
 def _checked(line: Any) -> dict[str, Any]:

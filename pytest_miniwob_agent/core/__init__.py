@@ -10,6 +10,7 @@
 - `errors`: the hierarchy of errors.
 - `protocols`: interfaces of agents, environments, models and observers.
 - `data`: plain JSON data, kinds of text that differ from run to run, and digests.
+- `code_digest`: what a function does, as a digest.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless or wrapped, counts and lists in words, tables.
 - `secrets`: keys in data, found and masked.

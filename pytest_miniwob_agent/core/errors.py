@@ -69,9 +69,9 @@ class CassetteError(MiniwobError):
 class Cause:
     """A reason why calls differ from the recorded ones.
 
-    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, `goal` and `traffic` (the
-    goal, and requests, of a task on an app) and `rest` (recorded calls were not made); `what` names
-    the files, messages, elements, tools, parameters, requests or calls.
+    `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, of a task on an app `goal`,
+    `judge` and `traffic` (its functions and the requests), and `rest` (recorded calls were not
+    made); `what` names the files, messages, elements, tools, parameters, requests or calls.
     """
 
     kind: str

@@ -318,6 +318,8 @@ class ItemRun:
             with replay:
                 episode = self._check_app(app, play) if app.checked else play()
                 app.finish(episode.calls)
+            if app.remark:
+                self._item.user_properties.append((REMARK, app.remark))
             return episode
 
         while True:

@@ -1,5 +1,6 @@
 """A live app with the recorded answers of the model: `--miniwob-app=live`."""
 
+import json
 import re
 
 import pytest
@@ -179,3 +180,39 @@ def test_a_changed_goal_is_told_as_such(shop):
         result.stdout.fnmatch_lines(
             ["*1  the goal changed", "*- Order milk.", "*+ Order some milk."]
         )
+
+
+def test_a_judge_that_has_changed_is_drift_until_it_has_judged_the_app(shop):
+    said = ["*1  the judge of the app changed", "*reward of AppTask 'buy' is not what it was*"]
+    change(shop)
+    shop.replay(passed=2)
+    [tape] = shop.path.glob("cassettes/*/*/buy/1.traffic.jsonl")
+    head, *others = tape.read_text().splitlines()
+    source = shop.test_file.read_text()
+    shop.test_file.write_text(source.replace('"milk" in ORDERS', "1 / 0"))
+    result = shop.runpytest()
+    result.stdout.fnmatch_lines([*said, "*1 passed, 1 drifted*"])
+    shop.runpytest(LIVE).stdout.fnmatch_lines(["*ZeroDivisionError*"])
+    assert tape.read_text().splitlines() == [head, *others]
+
+    shop.test_file.write_text(source.replace('"milk" in ORDERS', 'ORDERS[-1] == "milk"'))
+    shop.runpytest().stdout.fnmatch_lines(said)
+    shop.record(LIVE).assert_outcomes(passed=2)
+    assert shop.server.requests == []
+    now, *rest = tape.read_text().splitlines()
+    assert (now != head, rest) == (True, others)
+    shop.replay(passed=2)
+
+
+def test_a_recording_that_does_not_know_its_judge_is_told_so_once(shop):
+    for tape in shop.path.glob("cassettes/*/*/*/1.traffic.jsonl"):
+        head, *others = tape.read_text().splitlines(keepends=True)
+        tape.write_text(
+            json.dumps({"schema": 1, "origins": json.loads(head)["origins"]})
+            + "\n"
+            + "".join(others)
+        )
+    said = "there are recordings on apps that don't know their judge*"
+    shop.replay(passed=2).stdout.fnmatch_lines([said])
+    shop.record(LIVE).assert_outcomes(passed=2)
+    shop.replay(passed=2).stdout.no_fnmatch_line(said)
