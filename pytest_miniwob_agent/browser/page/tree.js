@@ -89,8 +89,11 @@ const generated = (element) => NEW ? "" : ["::before", "::after"].map((part) => 
 const STRINGS = /[\w-]+\("[^"]*"\)|"((?:\\.|[^"\\])*)"|(\/)/g; // but for addresses of images
 const drawn = (element, part) => {
   if (!NEW || getComputedStyle(element).display === "contents") return "";
-  const { content, display, opacity, visibility } = getComputedStyle(element, part);
-  if (!content.includes('"') || display === "none" || visibility !== "visible" || opacity === "0") return "";
+  const style = getComputedStyle(element, part);
+  const { content } = style; // hardly any element has one, and each property is worked out anew
+  if (!content.includes('"')) return "";
+  const { display, opacity, visibility } = style;
+  if (display === "none" || visibility !== "visible" || opacity === "0") return "";
   const found = [...content.matchAll(STRINGS)];
   const alternative = found.findIndex(([, , slash]) => slash) + 1;
   const text = found.slice(alternative).map(([, words = ""]) => words.replace(/\\(.)/g, "$1")).join("")
