@@ -383,10 +383,18 @@ REWARDS = {
 }
 
 
+FEW = ("evaluated", "in an attribute", "by the page's own handler", "as an object")
+
+
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        *((script, "gave itself a reward") for script in REWARDS.values()),
+        *(
+            pytest.param(
+                script, "gave itself a reward", marks=[pytest.mark.sweep] * (name not in FEW)
+            )
+            for name, script in REWARDS.items()
+        ),
         ("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true", "changed the page's verdict"),
         ("core.startEpisodeReal()", "began another episode"),
         ("genProblem()", "began another episode"),
@@ -504,8 +512,11 @@ JUDGING = CORE.format(
 )
 
 
-@pytest.mark.parametrize("first", ["<a href='second'>Go on</a>", ""])
-@pytest.mark.parametrize("what", ["button", "p", None])
+@pytest.mark.parametrize(
+    ("first", "what"),
+    [("<a href='second'>Go on</a>", "button"), ("<a href='second'>Go on</a>", None), ("", "p")],
+    ids=["next-button", "next-cheat", "first-handler"],
+)
 def test_each_page_of_your_own_has_scripts_that_may_judge(first, what, drive, pages):
     page = pages.make(CORE.format(first) if first else JUDGING, second_html=JUDGING)
 

@@ -166,7 +166,9 @@ def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, na
     assert list(show(screen, script)) == expected(screen)
 
 
-@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize(
+    "screen", ["tree", *(pytest.param(one, marks=pytest.mark.sweep) for one in SCREENS[:2])]
+)
 def test_names_of_elements_change_nothing_of_what_is_read(show, screen):
     expected = [text.replace("plain-", "") for text in show(screen, more=named("plain-"))]
     assert list(show(screen, more=named())) == expected

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from support.own_pages import TASK
+from support.own_pages import TASK, on_screens
 
 from pytest_miniwob_agent import Click, Drag, Press, Wait
 
@@ -134,8 +134,7 @@ def logged(observation):
     return " ".join(element.text for element in observation.elements if element.dom_id == "log")
 
 
-@pytest.mark.parametrize("screen", ["compact", "full"])
-@pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.parametrize(("name", "screen"), on_screens(MOTIONS, ("compact", "full")))
 def test_motion_comes_to_its_end_with_its_events(name, screen, pages):
     style, body, script, expected = MOTIONS[name]
     inner = "<!DOCTYPE html><style>p { transition: 1s }</style><p>Framed"
@@ -201,8 +200,7 @@ SAVE = """go.onclick = () => setTimeout(() => {
   }, 300);"""
 
 
-@pytest.mark.parametrize("screen", ["full", "tree"])
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize(("name", "screen"), on_screens(LOOPS, ("full", "tree")))
 def test_a_loop_that_changes_nothing_is_no_motion(name, screen, pages):
     page = PAGE.format(style="", body=STILL, task=TASK, script=SAVE + LOOPS[name])
     env = pages.make(page)
@@ -259,8 +257,7 @@ LIST = """<div id="list" style="height: 40px; overflow: scroll">
   <iframe src="inner.html"></iframe>"""
 
 
-@pytest.mark.parametrize("screen", ["full", "tree"])
-@pytest.mark.parametrize("name", MOVING)
+@pytest.mark.parametrize(("name", "screen"), on_screens(MOVING, ("tree", "full")))
 def test_time_hardly_passes_after_an_action_where_what_is_seen_changes(name, screen, pages):
     script = f"""let at;
       go.onclick = () => {{
@@ -286,15 +283,15 @@ def test_motion_that_an_action_begins_is_awaited_beside_a_loop_and_ends(pages):
         if (left && !--left) log("there");
         requestAnimationFrame(turn);
       })();
-      go.onclick = () => { left = x ? 1000 : 50; };"""
+      go.onclick = () => { left = x ? 600 : 50; };"""
     env = pages.make(PAGE.format(style="", body=STILL, task=TASK, script=script))
     seen = click(env, env.reset(screen="full"))
     assert logged(seen) == "there"
     assert not state(seen)
     moving = click(env, seen)
     assert state(moving) == ["moving"]
-    assert state(env.step(Wait(4)).observation) == ["moving"]
-    ended = env.step(Wait(12)).observation
+    assert state(env.step(Wait(2)).observation) == ["moving"]
+    ended = env.step(Wait(4)).observation
     assert logged(ended) == "there there"
     assert not state(ended)
 

@@ -86,7 +86,7 @@ WAITS = {
 @pytest.mark.parametrize(
     ("delay", "ways"),
     [
-        (5000, ["wait_for_selector", "wait_for_function", "click", "all"]),
+        (5000, ["wait_for_function", "click"]),
         (20_000, ["expect", "evaluate"]),
         pytest.param(5000, WAITS, marks=pytest.mark.sweep),
     ],
@@ -176,15 +176,19 @@ ASKING = """
 DATA = {"data_json": '{"from": "file"}'}
 
 
+FILE, API, XHR = ("file", "data.json", "file"), ("api", "api/x", "task"), ("xhr", "api/x", "task")
+
+
 @pytest.mark.parametrize(
-    ("answer", "found"),
+    ("answer", "found", "cases"),
     [
-        (lambda route: route.continue_(), None),
-        (lambda route: route.fulfill(json={"from": "route"}), "route"),
-        (lambda route: route.abort(), "failed"),
+        (lambda route: route.continue_(), None, [FILE, API, XHR]),
+        (lambda route: route.fulfill(json={"from": "route"}), "route", [FILE, API]),
+        (lambda route: route.abort(), "failed", [XHR]),
     ],
+    ids=["continue", "fulfill", "abort"],
 )
-def test_a_route_answers_what_the_page_asks_for(answer, found, drive):
+def test_a_route_answers_what_the_page_asks_for(answer, found, cases, drive):
     def work(button, path, plain, page, handed, llm):
         asked = []
         page.route("**/*", lambda route: (asked.append(route.request.url), answer(route)))
@@ -192,7 +196,7 @@ def test_a_route_answers_what_the_page_asks_for(answer, found, drive):
         expect(page.locator("#out")).to_have_text(found or plain)
         assert asked == [f"http://pages.localhost/{path}"]
 
-    for case in [("file", "data.json", "file"), ("api", "api/x", "task"), ("xhr", "api/x", "task")]:
+    for case in cases:
         episode = drive(ASKING, partial(work, *case), **DATA)
         assert episode.solved == (found != "failed")
 

@@ -27,8 +27,8 @@ def test_where_drift_causes_the_recording_its_limit_is_said_once(record, capfd, 
     plan = prompts / "plan.txt"
     plan.write_text(plan.read_text() + "Now.")
     line = "recorded calls no longer fit: recording at most 6,000 model calls in 12 recorded items"
-    for times in (1, 0):
-        record.record(f"--miniwob-prompts={prompts}", workers).assert_outcomes(passed=12)
+    for where, times in ((workers, 1), ("-n0", 0)):
+        record.record(f"--miniwob-prompts={prompts}", where).assert_outcomes(passed=12)
         assert capfd.readouterr().err.count(line) == times
 
 

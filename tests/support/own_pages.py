@@ -15,12 +15,12 @@ TASK = '<script>window.task = { goal: "g", reward: () => 0 };</script>'
 SCREENS = ("compact", "full", "tree")
 
 
-def on_screens(values):
+def on_screens(values, screens=SCREENS):
     """Each value with each screen; but for one of them, in turn, it is a sweep."""
     return [
-        pytest.param(value, screen, marks=[pytest.mark.sweep] * (turn % len(SCREENS) != place))
+        pytest.param(value, screen, marks=[pytest.mark.sweep] * (turn % len(screens) != place))
         for turn, value in enumerate(values)
-        for place, screen in enumerate(SCREENS)
+        for place, screen in enumerate(screens)
     ]
 
 
