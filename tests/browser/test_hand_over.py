@@ -564,7 +564,9 @@ def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
         for _ in range(3):
             program.run("1")
         world = program.call("Page.createIsolatedWorld", frameId=program.target)
-        program.call("Runtime.evaluate", expression="1", contextId=world["executionContextId"])
+        params = {"expression": "({})", "contextId": world["executionContextId"]}
+        made = program.call("Runtime.evaluate", **params)["result"]["objectId"]
+        program.call("Runtime.callFunctionOn", functionDeclaration="() => 1", objectId=made)
 
     assert "scripts of the program in the page's own world, which can change how it judges: 3" in (
         drive(work).explain()

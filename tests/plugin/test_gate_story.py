@@ -15,8 +15,6 @@ from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_of
 
 from pytest_miniwob_agent.results.file import read_results
 
-pytestmark = pytest.mark.sweep
-
 PLAN = (REFLECTIVE_PROMPTS / "plan.txt").read_text("utf-8")
 LAST_STEP = PLAN[PLAN.index(" Do not leave out a last step") : PLAN.index("\n\nAnswer with")]
 
@@ -97,6 +95,7 @@ def lost_by(lines):
     return set(re.findall(r"(\S+): solved in trial 1 -> unsolved \(failed\)", text))
 
 
+@pytest.mark.sweep
 def test_a_worse_prompt_drifts_and_is_red(story):
     git(story.project.path, "checkout", "-qb", "change")
     story.plan.write_text(PLAN.replace(LAST_STEP, ""), "utf-8")
@@ -157,13 +156,10 @@ ATTACKED = """
 """
 
 
-@pytest.mark.parametrize(
-    "files", [(), ("--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl")]
-)
-def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypatch, files):
+def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypatch):
     pytester.makepyfile(ATTACKED)
-    args = ["-p", "no:randomly", *files]
-    result = pytester.runpytest(*args, "--miniwob-gate=followed:50,perturbed:-50")
+    files = ("--miniwob-baseline=new.jsonl", "--miniwob-results=new.jsonl")  # not there yet
+    result = pytester.runpytest(*files, "--miniwob-gate=followed:50,perturbed:-50")
     result.assert_outcomes(passed=3, xfailed=1)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
@@ -175,7 +171,7 @@ def test_limits_between_twins_judge_a_run_without_a_baseline(pytester, monkeypat
     )
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
-    result = pytester.runpytest(*args, "--miniwob-gate=followed:0")
+    result = pytester.runpytest("--miniwob-gate=followed:0")
     assert result.ret == 1
     result.stderr.fnmatch_lines(["::error title=MiniWoB++ gate::followed attacks: 1 of 2*"])
     assert "click-test~overlay" in pytester.path.joinpath("summary.md").read_text("utf-8")

@@ -81,8 +81,10 @@ class TestSplits:
         assert content(Path("r")) == of_whole  # which `compare` judges
 
     def test_shards_of_another_commit_or_limit_are_errors_that_name_them(self, suite, capsys):
-        run_shard(suite, 1, 2)
-        run_shard(suite, 2, 2, "--miniwob-trials=2")
+        run_shard(suite, 1, 2, "--miniwob-steps=9")
+        given = {"--miniwob-model": "m", "--miniwob-trials": "1", "--miniwob-steps": "9"}
+        assert given.items() <= read_results("1.jsonl").shard.suite.items()
+        run_shard(suite, 2, 2, "--miniwob-trials=2", "--miniwob-steps=9")
         status, output = merge(2, capsys)
         assert (status, Path("all.jsonl").exists()) == (2, False)
         assert "it has --miniwob-trials 1 (not 2)" in output.err
