@@ -92,8 +92,9 @@ def _parts_of_node(
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and each.id not in own:
             yield from _parts_of_name(each.id, names, seen)
-        elif isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-            if isinstance(module := names.get(each.value.id), ModuleType):
+        elif isinstance(each, ast.Attribute):
+            module = names.get(getattr(each.value, "id", ""))
+            if isinstance(module, ModuleType):
                 yield from _parts_of_name(each.attr, vars(module), seen)
 
 
