@@ -209,6 +209,8 @@ class DevTools(Client):
         self.handed = False
         """True while the page is handed over to a program, which answers dialogs itself."""
         self._dialogs = 0  # in a row
+        self.loading: set[str] = set()
+        """Frames whose next page is on its way, or loads."""
         self._document = ""
         self._loaded = ""
         """The page of the window, and the last one that has loaded, by the ids of their loaders."""
@@ -228,6 +230,7 @@ class DevTools(Client):
             "Debugger.scriptParsed": self._parsed.append,
             "Inspector.targetCrashed": self._crash,
             "Page.frameNavigated": self._commit,
+            "Page.frameStartedLoading": lambda event: self.loading.add(event["frameId"]),
             "Page.frameStoppedLoading": self._finish,
             "Page.javascriptDialogClosed": self._close_dialog,
             "Page.javascriptDialogOpening": self._open_dialog,
@@ -244,6 +247,12 @@ class DevTools(Client):
         """Send what follows to the window that was opened last."""
         self._session, self.window = self.opened[-1]
         self.world = None
+
+    def close_shown(self) -> None:
+        """Close the window that is shown, and go back to the one before; raises as `send`."""
+        window = self.window
+        self.begin("Page.close", {})
+        self._wait(lambda: self.window != window)
 
     def _crash(self, event: Message) -> None:
         if any(event["session"] == session for session, _ in self.opened):
@@ -270,6 +279,7 @@ class DevTools(Client):
             self._document = event["frame"]["loaderId"]
 
     def _finish(self, event: Message) -> None:
+        self.loading.discard(event["frameId"])
         if event["frameId"] == self.window:
             with self.changed:
                 self._loaded = self._document

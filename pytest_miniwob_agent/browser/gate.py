@@ -107,6 +107,8 @@ class Gate:
         self._handed: dict[str, tuple[str, bool]] = {}
         self.entered: set[str] = set()  # sessions whose window has shown a page of the app
         self._blank: dict[str, str] = {}  # those of new windows of a program, by their targets
+        self.stayed = 0  # how often an answer was no page, so that the one before stays
+        self.opens = ""  # the address for which a window was opened last
         self.error: Exception | None = None
         self.remarks: list[str] = []
         self.downloads: dict[str, str] = {}
@@ -115,6 +117,7 @@ class Gate:
             "Network.requestWillBeSent": self._announce,
             "Network.loadingFinished": self._end,
             "Network.loadingFailed": self._end,
+            "Page.windowOpen": self._open,
             "Page.frameStartedLoading": self._load,
             "Page.frameStoppedLoading": self._stop,
             "Page.frameDetached": self._stop,
@@ -132,6 +135,12 @@ class Gate:
     def busy(self) -> bool:
         """True while something is waited for that the app sends: the page can't answer."""
         return self._answering or bool(self._questions and self._quiet)
+
+    def comes(self, window: str) -> bool:
+        """True while a document is on its way to a window."""
+        with self._changed:
+            loads = window in self._devtools.loading
+            return loads or self._answering or self._requests.leads_in(window)
 
     def close(self) -> None:
         """Let go of the window, in any state."""
@@ -181,6 +190,9 @@ class Gate:
             self._blank[target["targetId"]] = session
         elif window and not self._closed:
             self._devtools.opened.append((session, target["targetId"]))
+
+    def _open(self, event: Message) -> None:
+        self.opens = event["url"]
 
     def _announce(self, event: Message) -> None:
         kind = event.get("type", "Other")
@@ -385,9 +397,14 @@ class Gate:
                 if answer is not None:
                     self._aside[answer.socket] = paused, asked
             return None
-        if asked.leads and (answer.status in EMPTY or is_download(answer)):
-            if answer.status not in EMPTY:
-                self.downloads |= [download_of(asked.url, answer)]
+        if asked.leads and answer.status in EMPTY:
+            self.remark(f"the page stays, as the answer to {asked} is empty: {answer.status}")
+            return self._stay(paused, network)
+        if asked.leads and is_download(answer):
+            self.downloads |= [download_of(asked.url, answer)]
+            if "attachment" not in answer.header("content-disposition"):
+                what = answer.header("content-type")
+                self.remark(f"{asked} was downloaded, as it is not shown here: {what}")
             return self._stay(paused, network)
         if asked.kind == "Document":
             answer = without_refresh(answer)
@@ -464,6 +481,7 @@ class Gate:
 
     def _stay(self, paused: Message, network: str) -> None:
         """Have the page stay, which another one was to follow."""
+        self.stayed += 1
         self._fail(paused, network, "Aborted")
         self._call("Runtime.evaluate", paused["session"], expression="miniwobAgent.stay()")
 

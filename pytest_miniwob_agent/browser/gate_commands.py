@@ -237,6 +237,12 @@ class UnderWay:
         ids = [id_ for id_ in ids if id_ not in self._order]
         return [id_ for id_ in ids if self._announced[id_].get("frameId") == frame]
 
+    def leads_in(self, frame: str) -> bool:
+        """True if a document of a frame is asked for, or comes."""
+        ids = [id_ for id_, kind in self.open.items() if kind == "Document"]
+        events = [*(self._announced[id_] for id_ in ids), *self.paused.values()]
+        return any(event.get("frameId") == frame for event in events)
+
     @property
     def blocking(self) -> bool:
         """True if a page or worker waits for one that is paused."""

@@ -84,6 +84,11 @@ def own_page_url(page: TaskPage) -> str:
     return f"{ORIGIN}/{quote('' if path == INDEX else path)}"
 
 
+def named_link(url: str) -> str:
+    """Where a link leads: its address, or just the scheme if a browser opens no page there."""
+    return url if url.startswith("http") else url.partition(":")[0] + ":"
+
+
 class Folder:
     """Answers with the files of a folder: a `Source`."""
 
@@ -198,12 +203,13 @@ class OwnPage(MiniwobPage):
 
     def _navigate(self, action: NavigationAction) -> str | None:
         """Go to another page of the trial, or return the reason why there is none."""
-        devtools = self._browser.devtools
+        devtools, gate = self._browser.devtools, self._gate
+        assert gate is not None  # since the page was loaded
         self._browser.call("miniwobAgent.handOver")
         if isinstance(action, CloseTab):
             if len(devtools.opened) == 1:
                 return "there is no other tab"
-            devtools.call("Page.close")
+            devtools.close_shown()
         elif isinstance(action, Reload):
             self._browser.call("(() => location.reload())")
             self._await_next_page()
@@ -213,8 +219,12 @@ class OwnPage(MiniwobPage):
             entry = found["currentIndex"] + (-1 if back else 1)
             if not 0 <= entry < len(found["entries"]):
                 return f"there is no page {'before' if back else 'after'} this one"
+            stayed = gate.stayed
             devtools.call("Page.navigateToHistoryEntry", entryId=found["entries"][entry]["id"])
-            self._await(lambda: devtools.call(ask)["currentIndex"] == entry or None)
+            self._await(
+                lambda: devtools.call(ask)["currentIndex"] == entry or None,
+                lambda: gate.stayed == stayed,
+            )
         return None
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
@@ -258,7 +268,11 @@ class OwnPage(MiniwobPage):
             if not read.get("leaving"):
                 self._check_files(read.get("files", ()))
                 return read
-            if self._await_next_page():
+            begun = self._await_next_page()
+            if begun is None:
+                self._check()
+                raise BrowserLost(f"the page after {self._name} did not come")
+            if begun:
                 function, values = "read", ()
 
     def _named(self, path: str) -> str:
@@ -290,18 +304,29 @@ class OwnPage(MiniwobPage):
             self._gate = None
         self._browser.devtools.excused = lambda: False
 
-    def _await_next_page(self) -> bool:
-        """Wait for the page that is about to come; True if the trial has begun on it."""
-        return bool(self._await(lambda: self._browser.call("miniwobAgent.begun")))
+    def _await_next_page(self) -> bool | None:
+        """Wait for the page that is about to come; True if the trial has begun on it.
 
-    def _await(self, ask: Callable[[], Any]) -> Any:
-        """Wait for an answer that is not None."""
+        Only what the browser commits comes: an empty answer, a file or an e-mail does not, and the
+        page before stays. None if the window shows no page of the trial.
+        """
+        call, gate, window = self._browser.call, self._gate, self._browser.devtools.window
+        assert gate is not None  # since the page was loaded
+        begun = self._await(lambda: call("miniwobAgent.begun"), lambda: gate.comes(window))
+        if begun is None:
+            begun = call("(() => window.miniwobAgent?.stay())")
+        return None if begun is None else bool(begun)
+
+    def _await(self, ask: Callable[[], Any], comes: Callable[[], bool]) -> Any:
+        """Wait for an answer that is not None; None if nothing `comes`."""
         began = time.monotonic()
         end = began + self._browser.timeout
         while time.monotonic() < end:
             with contextlib.suppress(JavascriptException):  # between two pages there is none
                 if (answer := ask()) is not None:
                     return answer
+            if not comes():
+                return None
             if self._browser.devtools.excused() and time.monotonic() < began + LAST_LIMIT:
                 end = time.monotonic() + self._browser.timeout
             time.sleep(POLL)
@@ -377,8 +402,9 @@ class AppPage(OwnPage):
             if self._await_next_page():
                 read = super()._read("read")
             else:
-                self._gate.remark("a window was closed, as it shows no page of the app")
-                devtools.call("Page.close")
+                link = named_link(self._gate.opens)
+                self._say([f"a window was closed, as it shows no page of the app: {link}"])
+                devtools.close_shown()
         self._url = read.get("url", self._url)
         if function == "start" and self._task.ready is not None:
             read |= self._read_once_ready()

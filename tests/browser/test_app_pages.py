@@ -33,7 +33,7 @@ PATIENCE = 2.0
 
 
 class Site:
-    """An app of some pages, by their paths; a function returns its page."""
+    """An app of some pages, by their paths: texts, functions that return one, or answers."""
 
     def __init__(self, pages):
         self.pages = pages
@@ -44,6 +44,8 @@ class Site:
 
     def answer(self, request, step, crowded):
         page = self.pages[urlsplit(request.url).path]
+        if isinstance(page, PageResponse):
+            return page
         body = page() if callable(page) else page
         return PageResponse(200, [("Content-Type", "text/html")], body.encode())
 
@@ -189,3 +191,93 @@ def test_the_texts_of_browsergym_lead_to_other_pages(show):
         seen, _ = player.step(text)
         assert seen["last_action_error"] == ""
         assert there in seen["axtree_txt"], text
+
+
+BLOB = "window.URL.createObjectURL(new Blob(['<p>']))"
+STAYING = {
+    "<a href=mailto:a@example>GO</a>": "a link to mailto: was not followed",
+    "<a href=web+app:x>GO</a>": "a link to web+app: was not followed",
+    "<a href=about:blank>GO</a>": "a link to about: was not followed",
+    f'<a onclick="location.assign({BLOB})" href=#>GO</a>': "a link to blob: was not followed",
+    "<a href=/away>GO</a>": "a link was not followed, as it leads to no page: http://app.localhost/away",
+    "<a href=/empty>GO</a>": "the page stays, as the answer to GET /empty is empty: 204",
+    "<form method=post action=/reset><button>GO</button></form>": (
+        "the page stays, as the answer to POST /reset is empty: 205"
+    ),
+    "<a href=/pdf>GO</a>": "GET /pdf was downloaded, as it is not shown here: application/pdf",
+    "<a href=/file>GO</a>": None,
+    "<a href=data:text/html,x>GO</a>": None,
+    "<a id=kept href=/new>GO</a>": None,
+    "<iframe name=frame height=9></iframe><a href=/empty target=frame>GO</a>": None,
+}
+"""What leads to no page, and what is said of it."""
+
+CLOSED = {
+    "<a target=_blank href=mailto:a@example>GO</a>": "mailto:",
+    "<a target=_blank rel=noopener href=tel:1>GO</a>": "tel:",
+    "<a target=_blank href=javascript:void(0)>GO</a>": "javascript:",
+    "<a target=_blank href=/empty>GO</a>": "http://app.localhost/empty",
+    "<a target=_blank href=/file>GO</a>": "http://app.localhost/file",
+    "<a target=_blank href=/pdf>GO</a>": "http://app.localhost/pdf",
+    f'<a onclick="window.open({BLOB})" href=#>GO</a>': "blob:",
+    "<a onclick=\"window.open('data:text/html,x')\" href=#>GO</a>": "data:",
+    "<a onclick=\"window.open('').document.write('x')\" href=#>GO</a>": "about:",
+}
+"""What opens a window that shows no page, and where it leads."""
+
+LEADING = {
+    "/away": PageResponse(302, [("Location", "mailto:a@example")]),
+    "/empty": PageResponse(204),
+    "/reset": PageResponse(205),
+    "/pdf": PageResponse(200, [("Content-Type", "application/pdf")], b"%PDF"),
+    "/file": PageResponse(200, [("Content-Disposition", "attachment; filename=a.csv")], b"a"),
+}
+
+
+def linking(links):
+    """A page with links, which are named Go 0, Go 1 and so on, and tell how often they are used."""
+    shown = "".join(f"<p>{html.replace('GO', f'Go {n}')}" for n, html in enumerate(links))
+    return f"""{shown}<p id=said></p><script>let count = 0;
+        addEventListener("click", () => setTimeout(() => {{ said.textContent = ++count; }}, 200));
+        navigation.addEventListener("navigate", (event) => {{
+          if (event.destination.url.endsWith("/new")) event.preventDefault();
+        }});</script>"""
+
+
+def test_a_link_that_leads_to_no_page_leaves_the_page_where_it_is(show):
+    env, seen = show({"/": linking(STAYING), **LEADING})
+    for number, said in enumerate(STAYING.values()):
+        after = click(env, seen, f"Go {number}").observation
+        assert texts(after)[-1] == str(number + 1)
+        assert list(env.remarks()) == ([said] if said else [])
+
+
+def test_a_window_that_shows_no_page_is_closed(show):
+    env, seen = show({"/": linking(CLOSED), **LEADING})
+    for number, link in enumerate(CLOSED.values()):
+        after = click(env, seen, f"Go {number}").observation
+        assert (texts(after)[-1], after.tabs) == (str(number + 1), 0)
+        assert f"a window was closed, as it shows no page of the app: {link}" in env.remarks()
+
+
+def test_a_program_may_follow_links_that_lead_to_no_page(show):
+    links = [*list(STAYING)[::4], *list(CLOSED)[::3]]
+    env, _ = show({"/": linking(links), **LEADING})
+    with env.hand_over(9, lambda driven: None) as page, Program(page.cdp_url) as program:
+        for number in range(len(links)):
+            program.click(f"p:nth-of-type({number + 1}) > a")
+            assert program.run("said.textContent") == str(number + 1)
+
+
+def test_a_window_that_is_opened_empty_waits_for_its_page(show):
+    page = "<button onclick=\"const tab = window.open(''); tab.location = '/new'\">Open</button>"
+    env, seen = show({"/": page, "/new": "<h1>New</h1>"})
+    assert texts(click(env, seen, "Open").observation) == ["", "New"]
+
+
+def test_a_page_that_is_gone_from_the_history_leaves_the_page_where_it_is(show):
+    pages = {"/": "<a href=/next>Next</a>", "/next": "<h1>There</h1>"}
+    env, seen = show(pages)
+    click(env, seen, "Next")
+    pages["/"] = PageResponse(204)
+    assert texts(env.step(GoBack()).observation) == ["There"]

@@ -2,7 +2,7 @@
 
 import { Fault, Main, inCore, isLeaving, outer, own, prepare, trial } from "./world.js";
 import { listenAgain } from "./listeners.js";
-import "./leaving.js";
+import { stay } from "./leaving.js";
 import { agents, offset, scrolled, survey, viewport } from "./frames.js";
 import { useFonts } from "./fonts.js";
 import { frames, live, loaded, preload, settle } from "./settle.js";
@@ -187,7 +187,8 @@ window.miniwobAgent = {
     return Main.time() - began;
   },
   // True if the trial has begun, false if not; null where another page is about to come.
-  begun: () => isLeaving() ? null : trial.seed !== null,
+  begun: () => isLeaving() || !own ? null : trial.seed !== null,
+  stay,
   // Hear of everything again where a script has written a document anew.
   listenAgain: () => {
     Main.listenAgain();

@@ -2,7 +2,7 @@
 // of the package are, and `window.task = {goal, setup(seed), reward(seed)}`, for your own pages.
 
 import {
-  Documents, JSON, Math, Promise, String, Strings, apply,
+  Arrays, Documents, JSON, Math, Promise, String, Strings, apply,
 } from "./saved.js";
 import {
   Fault, declared, goesOn, handOn, inCore, leaving, own, shownError, takeBack, trial,
@@ -186,10 +186,12 @@ export const handOver = (more = false) => {
   handOn(more);
 };
 if (own) {
-  const { intercept } = NavigateEvent.prototype;
-  NavigateEvent.prototype.intercept = function (...options) { // the page shows the next one itself
-    apply(intercept, this, options);
-    leaving.now = false;
-    takeBack();
-  };
+  Arrays.forEach(["intercept", "preventDefault"], (name) => { // the page stays, or shows the next one itself
+    const run = NavigateEvent.prototype[name];
+    NavigateEvent.prototype[name] = function (...options) {
+      apply(run, this, options);
+      leaving.now = false;
+      takeBack();
+    };
+  });
 }

@@ -18,6 +18,17 @@ const post = async (url, body) => {
     + 'Response.redirect("/page.html", 303)');
 };
 
+const PAGE = /^https?:/;
+let announced = ""; // the address of the page that is to come
+
+// No page has come. True if the trial has begun on this one; null if it is none of the trial's.
+export const stay = () => {
+  if (!own) return null;
+  if (announced) remark(`a link was not followed, as it leads to no page: ${announced}`);
+  Main.stay();
+  return trial.seed !== null;
+};
+
 if (own) {
   navigation.addEventListener("navigate", (event) => {
     if (event.hashChange || event.destination.sameDocument) return;
@@ -33,7 +44,11 @@ if (own) {
       event.preventDefault();
       if (APP) Main.download(event.destination.url, event.downloadRequest);
       else remark(`a download was refused: ${event.destination.url}`);
+    } else if (!PAGE.test(event.destination.url)) {
+      event.preventDefault();
+      remark(`a link to ${event.destination.url.replace(/:.*/s, ":")} was not followed`);
     } else {
+      announced = event.destination.url;
       leave();
     }
   });

@@ -60,7 +60,7 @@ const now = {
   routed: (method, url) => Boolean(routed(method, url)),
   answered: () => routes().length > 0,
   ahead, decide, dress, inCore, internals, perturb, isOver, listenAgain, recognize, remark, settingUp, stirred,
-  takeRemarks, told, watch,
+  stay, takeRemarks, told, watch,
 };
 const later = { __proto__: null, pass, queued, rest, quiet, begin, goOn, post, download };
 // With `Pick`, as TypeScript allows any further name in an object of a script.
