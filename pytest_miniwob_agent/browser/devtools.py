@@ -406,7 +406,7 @@ class DevTools(Client):
             answer = self.call("Runtime.evaluate", **params, contextId=self._enter_world())
         return self._value(answer)
 
-    def call_on(self, node: int, function: str, *values: str) -> None:
+    def call_on(self, node: int, function: str, *values: str | int) -> None:
         """Call a function of our own world with a node as `this`."""
         resolve = {"backendNodeId": node, "executionContextId": self._enter_world()}
         found = self.call("DOM.resolveNode", **resolve)["object"]["objectId"]

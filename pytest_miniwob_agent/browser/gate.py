@@ -68,6 +68,7 @@ class Gate:
         source: answers, in a thread.
         step: the number of actions so far.
         now: the page's clock at the beginning of the trial, in milliseconds since 1970.
+        random: where the random numbers of the trial begin, if it has some of its own.
         api: True if the page's own task is asked first, where a script makes a request.
 
     Attributes:
@@ -83,11 +84,12 @@ class Gate:
         source: Source,
         step: Callable[[], int],
         now: float,
+        random: int | None = None,
         *,
         api: bool = False,
     ) -> None:
         self._devtools, self._prepare = devtools, prepare
-        self._source, self._step, self._now = source, step, now
+        self._source, self._step, self._now, self._random = source, step, now, random
         self._api = SCRIPTED if api else frozenset()
         self._counted = COUNTED | self._api
         self._changed = devtools.changed
@@ -103,6 +105,7 @@ class Gate:
         self._count = 0  # of counted requests
         self._asked = self._turns = 0  # numbers of requests that tasks get, and of what they said
         self._answering = self._closed = False
+        self._began = json.dumps({"now": now, **({} if random is None else {"random": random})})
         # By session: what its page hands over to the next one, and if there is more to come.
         self._handed: dict[str, tuple[str, bool]] = {}
         self.entered: set[str] = set()  # sessions whose window has shown a page of the app
@@ -182,7 +185,7 @@ class Gate:
         if any(target["targetId"] == known for _, known in self._devtools.opened):
             self._devtools.begin("Target.detachFromTarget", {"sessionId": session}, "")
             return
-        commands = (*self._prepare, *GATE) if window else worker_commands(self._now)
+        commands = (*self._prepare, *GATE) if window else worker_commands(self._now, self._random)
         prepare = () if self._closed else commands
         for method, params in (*prepare, ("Runtime.runIfWaitingForDebugger", {})):
             self._devtools.begin(method, params, session)
@@ -408,9 +411,9 @@ class Gate:
             return self._stay(paused, network)
         if asked.kind == "Document":
             answer = without_refresh(answer)
-        if asked.leads and not 300 <= answer.status < 400:
-            handed = quote(self._hand_over(paused["session"]), safe="")
-            answer = replace(answer, headers=handing(answer.headers, handed))
+        if asked.kind == "Document" and not 300 <= answer.status < 400:
+            given = self._hand_over(paused["session"]) if asked.leads else self._began
+            answer = replace(answer, headers=handing(answer.headers, quote(given, safe="")))
         return self._fulfil(paused, network, answer)
 
     def _answer_of(self, request: PageRequest) -> PageResponse | None:
@@ -456,7 +459,7 @@ class Gate:
         entered, self.entered = session in self.entered, self.entered | {session}
         if entered or session not in sessions[1:]:  # the first window, or one that was closed
             self._wait(lambda: not self._handed.get(session, ("", False))[1])
-            return self._handed.get(session, ("", False))[0]  # empty on the first page of the trial
+            return self._handed.get(session, ("", False))[0] or self._began
         # A page can't be asked while another one is to follow, but for the one that opens a window.
         opener = sessions[sessions.index(session) - 1]
         found = self._call("Runtime.evaluate", opener, expression="miniwobAgent.handOver()")

@@ -51,13 +51,16 @@ OPEN: tuple[Command, ...] = (
 )  # fmt: skip
 
 
-def worker_commands(now: float) -> tuple[Command, ...]:
-    """The commands for a worker, before it runs: its clock is at `now`, in ms since 1970."""
+def worker_commands(now: float, random: int | None) -> tuple[Command, ...]:
+    """The commands for a worker, before it runs: its clock is at `now`, in ms since 1970.
+
+    Its random numbers are those of `worker_script`.
+    """
     return (
         ("Network.enable", {"maxPostDataSize": 0}),
         ("Fetch.enable", {}),  # of a shared one; the window has the requests of others
         ("Target.setAutoAttach", WORKERS),
-        ("Runtime.evaluate", {"expression": worker_script(now)}),
+        ("Runtime.evaluate", {"expression": worker_script(now, random)}),
     )
 
 

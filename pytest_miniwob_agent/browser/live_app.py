@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from email.utils import parsedate
+from email.utils import parsedate, parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
@@ -30,6 +30,7 @@ from pytest_miniwob_agent.core.app import (
     origin_of,
 )
 from pytest_miniwob_agent.core.errors import PageError, UsageError
+from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.params import basic_auth
 
 PATIENCE = 20.0
@@ -55,6 +56,9 @@ PLACE = frozenset(
      "host", "keep-alive", "server", "strict-transport-security", "transfer-encoding")
 )  # fmt: skip
 """Headers of a connection or of a moment, which are none of the page's."""
+
+DAY = 86_400
+"""Seconds."""
 
 _LASTS = re.compile(r";\s*(?:expires|max-age)=[^;]*", re.IGNORECASE)
 _AGE = re.compile(r";\s*max-age=(-?\d+)", re.IGNORECASE)
@@ -175,6 +179,7 @@ class LiveApp:
         self._polls: set[tuple[str, str]] = set()  # methods and paths of long polls
         self._changes = 0  # requests that may change something
         self._count = 0
+        self._clock = 0.0
         self._inbox = Inbox(self._text_to_page, self._largest)
         self._sockets = Sockets(self._inbox)
         self._secrets: dict[str, str] = {}  # stand-ins of what neither page nor tape may have
@@ -194,8 +199,9 @@ class LiveApp:
         """The origins in the browser; the first is the app's own."""
         return list(self._addresses)
 
-    def begin_trial(self) -> None:
-        """Close the sockets of the trial before."""
+    def begin_trial(self, clock: float) -> None:
+        """Close the sockets of the trial before; the page's clock is at so many seconds."""
+        self._clock = clock
         self._sockets.leave_all()
         self._inbox = Inbox(self._text_to_page, self._largest)
         self._sockets = Sockets(self._inbox)
@@ -331,7 +337,9 @@ class LiveApp:
                 f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does it "
                 f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
             ) from None
-        return self._for_page(request, PageResponse(found.status, kept, body))
+        date = found.headers.get("date", "") if request.kind == "Document" else ""
+        remark = _apart(date, self._clock)
+        return self._for_page(request, PageResponse(found.status, kept, body, remark=remark))
 
     def _body_of(self, found: BaseHTTPResponse, request: PageRequest) -> bytes:
         """Read an answer, which may have no end."""
@@ -398,6 +406,21 @@ class _Names:
         if not self._names:
             return text
         return self._pattern.sub(lambda found: self._names[found[0]], text)
+
+
+def _apart(date: str, clock: float) -> str:
+    """What is said of a header `Date` that is days away from the page's clock."""
+    try:
+        days = int((parsedate_to_datetime(date).timestamp() - clock) / DAY)
+    except (ValueError, OverflowError):
+        return ""
+    if not days:
+        return ""
+    apart = f"{counted(abs(days), 'day')} {'ahead of' if days > 0 else 'behind'} the page's"
+    return (
+        f"by its header Date, the app's clock is {apart}: give the app's time as "
+        "AppTask(clock=...); without it, --miniwob-record=all takes the present"
+    )
 
 
 def _is_known(charset: str) -> bool:

@@ -7,7 +7,9 @@ import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from struct import unpack
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -161,6 +163,7 @@ class OwnPage(MiniwobPage):
         self._name = str(display_path(page.file))
         self._gate: Gate | None = None
         self._step = 0
+        self._epoch = EPOCH_MS
 
     def _load(self) -> None:
         self._run_scripts()
@@ -171,7 +174,7 @@ class OwnPage(MiniwobPage):
         origins: Sequence[str],
         url: str,
         source: Source,
-        now: int = EPOCH_MS,
+        random: int | None = None,
         *,
         api: bool = False,
     ) -> None:
@@ -180,8 +183,9 @@ class OwnPage(MiniwobPage):
         browser.before_next_page = self._leave
         clear = [clearing(origin) for origin in origins]
         browser.devtools.send(("Network.clearBrowserCookies", {}), *clear)
+        prepare, epoch = browser.prepare(), self._epoch
         self._gate = Gate(
-            browser.devtools, browser.prepare(), source, lambda: self._step, now, api=api
+            browser.devtools, prepare, source, lambda: self._step, epoch, random, api=api
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
         browser.load(url)
@@ -244,7 +248,7 @@ class OwnPage(MiniwobPage):
 
     def _upload(self, path: str, steps: list[Step]) -> bool:
         file = self._folder.file(path)
-        return file is not None and self._browser.upload(file, steps)
+        return file is not None and self._browser.upload(file, steps, self._epoch)
 
     def _missed(self) -> Sequence[str]:
         """Remarks on requests that nothing has answered."""
@@ -333,6 +337,13 @@ class OwnPage(MiniwobPage):
         raise BrowserLost(f"the page after {self._name} did not come")
 
 
+def _random_states(case: Case, trial: int) -> tuple[int, int]:
+    """Where a trial's random numbers begin: as its page is loaded, and as it begins itself."""
+    digest = sha256(f"{case.task}/{case.sample}/{trial}".encode()).digest()
+    loading, beginning = unpack("<ii", digest[:8])
+    return loading, beginning
+
+
 class AppPage(OwnPage):
     """The pages of an app: `app` answers every request of theirs, and judges every trial."""
 
@@ -346,6 +357,7 @@ class AppPage(OwnPage):
         self._name = self._task.name
         self._gate: Gate | None = None
         self._step = 0
+        self._epoch, self._random = EPOCH_MS, case.seed
         self._url = ""
         self._over = 0.0
         self._given: str | None = None
@@ -361,16 +373,24 @@ class AppPage(OwnPage):
             )
         return observation
 
+    def rewind(self) -> None:
+        """Have the next trial be the first one."""
+        self._app.rewind()
+
     def _load(self) -> None:
         browser, task = self._browser, self._task
         self._over = 0.0
         self._check_files(task.files)
-        goal, origins, start = self._app.begin_trial()
+        goal, origins, start, number, noted = self._app.begin_trial()
         self._goal = goal
-        epoch = EPOCH_MS if task.clock is None else round(task.clock * 1000)
-        self._run_scripts(app=True, epoch=epoch, domain=domain_of(origins))
+        self._epoch = round(1000 * task.clock_of(noted))
+        random = None
+        if noted is not None:
+            random, self._random = _random_states(self._case, number)
+        self._run_scripts(app=True, domain=domain_of(origins))
         browser.resize(task.viewport)
-        self._enter(origins, origins[0] + start, self._app, epoch, api=bool(self._perturbation))
+        api = bool(self._perturbation)
+        self._enter(origins, origins[0] + start, self._app, random, api=api)
         if self._gate is None or not self._gate.entered:
             said = "; ".join(self._missed()) or "the app has sent no page"
             raise PageError(f"AppTask {self._name!r} does not begin at {start}: {said}")
@@ -393,7 +413,7 @@ class AppPage(OwnPage):
 
     def _read(self, function: str, *values: Any) -> Any:
         if function == "start":
-            values = (*values, self._goal)
+            values = (*values, self._goal, self._random)
         read = super()._read(function, *values)
         devtools = self._browser.devtools
         assert self._gate is not None  # since the page was loaded

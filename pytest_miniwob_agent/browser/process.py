@@ -340,8 +340,8 @@ class Browser:
         if self._headed:
             self.ignore_input(True)
 
-    def upload(self, file: Path, steps: Iterable[Step]) -> bool:
-        """Carry out input, and choose a file if that asks for one."""
+    def upload(self, file: Path, steps: Iterable[Step], modified: int) -> bool:
+        """Carry out input, and choose a file if that asks for one, as modified at a time, in ms."""
         devtools = self.devtools
         opened: list[dict[str, Any]] = []
         devtools.on("Page.fileChooserOpened", opened.append)
@@ -353,7 +353,7 @@ class Browser:
             return False
         content = base64.b64encode(file.read_bytes()).decode()
         kind = media_type(file).partition(";")[0]
-        devtools.call_on(opened[-1]["backendNodeId"], UPLOAD, file.name, kind, content)
+        devtools.call_on(opened[-1]["backendNodeId"], UPLOAD, file.name, kind, content, modified)
         return True
 
     def connect(self) -> ClientConnection:

@@ -94,6 +94,8 @@ class ItemFiles:
         existed: True if the item had a cassette.
         screen_version: that of the recording which `load` has read (`observations.SCREEN_VERSION`);
             None if there is none, until it is set.
+        clock: where the clock of an app's pages begins, in seconds since 1970, as an unfinished
+            recording notes it; None if there is none, until it is set.
         remarks: what the user must know about the files.
 
     Raises:
@@ -119,6 +121,7 @@ class ItemFiles:
         self.pictures = Pictures(folder, state and state / FOLDER)
         self.remarks: list[str] = []
         self.screen_version: int | None = None
+        self.clock: float | None = None
         self._digest: str | None = None
         self._stored: list[Call] = []
         self._aside: list[Call] = []
@@ -239,7 +242,7 @@ class ItemFiles:
         if metadata.get("began_from") == self._digest:
             if metadata.get("recording") != "all" and self.mode is Record.ALL:
                 return []
-            self.screen_version = metadata["screens"]
+            self.screen_version, self.clock = metadata["screens"], metadata["clock"]
             return calls
         unused = _read(self._unused)
         left = without(calls, [*_read(self.cassette), *unused])
@@ -276,8 +279,9 @@ class ItemFiles:
         """
         self.pictures.write(calls, rescue)
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
-        recording = {"recording": "all"} if self.mode is Record.ALL else {}
-        write_cassette(path, calls, self._noted, began_from=self._digest, **recording)
+        more: dict[str, Any] = {"recording": "all"} if self.mode is Record.ALL else {}
+        more |= {} if self.clock is None else {"clock": self.clock}
+        write_cassette(path, calls, self._noted, began_from=self._digest, **more)
         return path
 
     @property

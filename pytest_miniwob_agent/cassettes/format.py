@@ -22,6 +22,7 @@ from vcr.serialize import deserialize
 from yaml.constructor import ConstructorError
 
 from pytest_miniwob_agent.cassettes.tape import Call, Request
+from pytest_miniwob_agent.core.app import is_time
 from pytest_miniwob_agent.core.chat import REFUSALS
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
@@ -36,6 +37,9 @@ SCHEMA = 2
 
 END = "...\n"
 """The last line of a file."""
+
+NO_CALLS = " []\n"
+"""In the place of calls, in a file that has none."""
 
 DEEPEST = 200
 """The deepest nesting of lists and mappings that is read."""
@@ -119,7 +123,7 @@ def dump_cassette(calls: Sequence[Call], screens: int = 1, **metadata: Any) -> s
     noted = {"screens": screens} if screens > 1 else {}
     schema = 1 if all(call.status == 200 for call in calls) else SCHEMA
     head = _dump({"version": 1, "schema": schema, **noted, **metadata})
-    return f"{head}interactions:\n{''.join(call.written for call in calls)}{END}"
+    return f"{head}interactions:\n{''.join(call.written for call in calls) or NO_CALLS}{END}"
 
 
 def _dump_call(call: Call) -> str:
@@ -170,6 +174,7 @@ class Serializer:
             raise ValueError(f"its version is {data.get('version')!r} instead of 1")
         _check_known("schema", data.get("schema"), SCHEMA)
         data["screens"] = checked_screens(data.get("screens", 1))
+        data["clock"] = checked_clock(data)
         interactions = []
         for number, interaction in enumerate(data["interactions"], start=1):
             if problem := _problem_of(interaction):
@@ -187,6 +192,14 @@ class Serializer:
 def checked_screens(value: Any) -> int:
     """Return the version of screens that a file notes; raises a `ValueError` if it is unknown."""
     return _check_known("version of screens", value, SCREEN_VERSION)
+
+
+def checked_clock(head: Mapping[str, Any]) -> float | None:
+    """Return the page's clock that a file notes, if any; raises a `ValueError` if it is no time."""
+    clock: float | None = head.get("clock")
+    if clock is not None and not is_time(clock):
+        raise ValueError(f"its clock is {clock!r}, and no time in seconds since 1970")
+    return clock
 
 
 def _check_known(what: str, value: Any, newest: int) -> int:

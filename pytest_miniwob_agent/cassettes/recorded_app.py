@@ -28,6 +28,7 @@ from pytest_miniwob_agent.core.app import (
     REFUSED,
     AppTask,
     AppTrial,
+    Beginning,
     PageMessage,
     PageRequest,
     PageResponse,
@@ -68,8 +69,8 @@ class Origin(Protocol):
     def origins(self) -> list[str]:
         """The origins in the browser."""
 
-    def begin_trial(self) -> None:
-        """Forget what the trial before has left open."""
+    def begin_trial(self, clock: float) -> None:
+        """Forget what the trial before has left open; the page's clock is at so many seconds."""
 
     def answer(self, request: PageRequest, crowded: Callable[[], bool]) -> PageResponse | None:
         """Answer a request; None if nothing comes."""
@@ -99,6 +100,7 @@ class RecordedApp:
     Attributes:
         screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
             played, until it is set.
+        clock: the page's clock at the beginning of a trial, where that is recorded now.
     """
 
     def __init__(
@@ -135,11 +137,12 @@ class RecordedApp:
         self._in_real_time = False
         self._ahead: float | None = None  # seconds of real time that were ahead of the page's clock
         self.screen_version: int | None = None
+        self.clock: float | None = int(time.time()) if task.clock is None else task.clock
         if self.can_go_live and (anew or not self.path.exists()):
             self.go_live()
         elif self.path.exists():
             self._traffic = Traffic.load(self.path)
-            self.screen_version = self._traffic.screens
+            self.screen_version, self.clock = self._traffic.screens, self._traffic.clock
             if checks and start is not None:
                 self._recorded, self._app = self._traffic, start()
                 self.rewind()
@@ -177,8 +180,8 @@ class RecordedApp:
             self._traffic = Traffic(self._app[1].origins)
         self._number, self._left = 0, []
 
-    def begin_trial(self) -> tuple[str, Sequence[str], str]:
-        """Begin the next trial; its goal, origins, and path of its start."""
+    def begin_trial(self) -> Beginning:
+        """Begin the next trial."""
         self._end_trial()
         self._questions = self._made = 0
         self._requests = []
@@ -187,7 +190,8 @@ class RecordedApp:
             assert self._traffic is not None
             if self._recorded is not None and self._number < len(self._recorded.trials):
                 self._check_task(self._recorded.trials[self._number], goal, start)
-            self._app[1].begin_trial()
+            self._traffic.clock = self.clock
+            self._app[1].begin_trial(self._task.clock_of(self.clock))
             if self._task.setup is not None:
                 _outside_of_loops(self._task.call, "setup", self._app[0], self._seed)
             self._trial = Trial(goal, start)
@@ -204,7 +208,8 @@ class RecordedApp:
             self._check_task(self._trial, goal, start)
             self._check_code(self._traffic.code)
         self._number += 1
-        return self._trial.goal, self._traffic.origins, self._trial.start
+        traffic = self._traffic
+        return Beginning(goal, traffic.origins, start, self._number, traffic.clock)
 
     def _check_code(self, then: Mapping[str, str]) -> None:
         for name, digest in then.items():

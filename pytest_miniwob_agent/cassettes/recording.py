@@ -367,6 +367,8 @@ class RecordedModel(ChatCalls):
         """Return the error for a call that is not recorded and may not be made."""
         files, calls = self.files, self.tape.calls
         if self.mode is Record.DEFER:
+            if files.clock is not None:
+                files.save(calls)  # the answer will be to what the page shows at that time
             id_ = batch_id(files.stem, request.key, self._number_of(request))
             line = {"custom_id": id_, "method": "POST", "url": request.path}
             line |= {"body": files.pictures.put_in(request.body)}

@@ -1,10 +1,10 @@
 """The traffic of an app's page: recorded beside the cassette, and replayed without the app.
 
-`1000.traffic.jsonl` has a line for the app (its origins), and for each trial a line that begins it
-(goal and start), one per exchange in the order in which the page got the answers, one per message
-that came later, by a socket for instance, and one that ends it (the judge's reward). Bodies of
-answers are below `bodies`, compressed, by their digests; items share them. Lists of headers that
-come again are numbers of the exchange that had them first.
+`1000.traffic.jsonl` has a line for the app (its origins, and the page's clock), and for each trial
+a line that begins it (goal and start), one per exchange in the order in which the page got the
+answers, one per message that came later, by a socket for instance, and one that ends it (the
+judge's reward). Bodies of answers are below `bodies`, compressed, by their digests; items share
+them. Lists of headers that come again are numbers of the exchange that had them first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_miniwob_agent.cassettes.folder import BODIES
-from pytest_miniwob_agent.cassettes.format import checked_screens
+from pytest_miniwob_agent.cassettes.format import checked_clock, checked_screens
 from pytest_miniwob_agent.core.app import PageRequest
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import display_path, write_atomically
@@ -141,13 +141,15 @@ class Trial:
 class Traffic:
     """The traffic of an item: origins in the browser, the app's own first, and trials.
 
-    `screens` is the version of the page's screens (`observations.SCREEN_VERSION`), and `code` has
-    digests of the task's functions by their names (`core.code_digest`).
+    `screens` is the version of the page's screens (`observations.SCREEN_VERSION`), `clock` the
+    page's clock at the beginning of each trial, in seconds since 1970 (`core.app.Beginning`), and
+    `code` has digests of the task's functions by their names (`core.code_digest`).
     """
 
     origins: list[str]
     trials: list[Trial] = field(default_factory=list)
     screens: int = 1
+    clock: float | None = None
     code: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -164,6 +166,7 @@ class Traffic:
     def dump(self) -> str:
         """Return the traffic as lines of JSON."""
         noted: dict[str, Any] = {"screens": self.screens} if self.screens > 1 else {}
+        noted |= {} if self.clock is None else {"clock": self.clock}
         noted |= {"code": self.code} if self.code else {}
         lines: list[Any] = [{"schema": SCHEMA, "origins": self.origins, **noted}]
         known: dict[tuple[tuple[str, str], ...], int] = {}
@@ -203,8 +206,8 @@ class Traffic:
             head = json.loads(first)
             if head["schema"] != SCHEMA:
                 raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
-            screens = checked_screens(head.get("screens", 1))
-            traffic = cls(_origins(head), screens=screens, code=_code(head))
+            screens, clock = checked_screens(head.get("screens", 1)), checked_clock(head)
+            traffic = cls(_origins(head), screens=screens, clock=clock, code=_code(head))
             for number, text in enumerate(others, start=2):
                 place = f"{display_path(path)}:{number}"
                 traffic._add(_checked(json.loads(text)), known)

@@ -13,7 +13,7 @@ from email.message import Message
 from html import escape
 from inspect import iscoroutinefunction, isgeneratorfunction
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pytest_miniwob_agent.core.errors import MiniwobError, PageError, UsageError
@@ -30,6 +30,9 @@ PASSIVE = frozenset(
 
 START = "a path that begins with /, or a function of a seed that returns one"
 FUNCTION = "a plain function, neither async nor with yield"
+
+UNNOTED = 1_600_000_000
+"""The clock, in seconds since 1970, of pages whose recording notes none: an early one, of 2020."""
 
 CLOCK = "seconds since 1970, such as datetime(2030, 1, 1, tzinfo=UTC).timestamp()"
 
@@ -261,7 +264,7 @@ class AppTask:
         redact: regular expressions of secrets that neither page nor tape may have: the page gets a
             stand-in, and the app the secret.
         clock: the page's clock at the beginning of a trial, in seconds since 1970, for an app
-            whose own clock is frozen.
+            whose own clock is frozen; by default the time at which the item is recorded.
         origins: further origins that the page may use, such as that of a login.
         viewport: width and height in CSS pixels.
         files: files that can be uploaded: their paths, from the folder of the test's file on.
@@ -316,7 +319,7 @@ class AppTask:
                 _are_texts(self.redact) and _are_replacements(dict.fromkeys(self.redact, "")),
                 "a list of regular expressions",
             ),
-            ("clock", self.clock is None or _is_time(self.clock), CLOCK),
+            ("clock", self.clock is None or is_time(self.clock), CLOCK),
             ("origins", _are_texts(self.origins), "a list of addresses and names of fixtures"),
             (
                 "perturb",
@@ -367,6 +370,12 @@ class AppTask:
             raise UsageError(f"AppTask {self.name!r}: start must be {START}, not {start!r}")
         return start
 
+    def clock_of(self, noted: float | None) -> float:
+        """Return the page's clock at the beginning of a trial, where the recording notes one."""
+        if self.clock is not None:
+            return self.clock
+        return UNNOTED if noted is None else noted
+
     def is_ready(self, trial: AppTrial) -> bool:
         """Return True if a trial can begin, by what the page shows and sends."""
         if isinstance(self.ready, str):
@@ -402,7 +411,8 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str) and value.startswith("/")
 
 
-def _is_time(value: Any) -> bool:
+def is_time(value: Any) -> bool:
+    """Return True for seconds since 1970 that a page's clock may have."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and abs(value) <= 8.64e12  # JavaScript has no other dates
 
@@ -446,14 +456,28 @@ class Source(Protocol):
         """
 
 
+class Beginning(NamedTuple):
+    """How a trial of a number begins: with a goal, and a path of the first of the app's origins.
+
+    `clock` is the page's clock as the recording notes it. An early one notes none: then each trial
+    has the same random numbers, too.
+    """
+
+    goal: str
+    origins: Sequence[str]
+    start: str
+    number: int = 1
+    clock: float | None = None
+
+
 class App(Source, Protocol):
     """The app of an item: live and recorded, or its tape."""
 
-    def begin_trial(self) -> tuple[str, Sequence[str], str]:
-        """Begin the next trial; its goal, its origins in the browser, and the path of its start.
+    def begin_trial(self) -> Beginning:
+        """Begin the next trial."""
 
-        The app's own origin is the first.
-        """
+    def rewind(self) -> None:
+        """Have the next trial be the first one."""
 
     def in_real_time(self) -> AbstractContextManager[None]:
         """In a block, let the page's clock go no faster than real time, if the app is live."""

@@ -328,9 +328,13 @@ def certify_apps(args: Sequence[str]) -> dict[str, str]:
 
 def _difference(case: Case, page: Page) -> str:
     """Return what differs between several starts of a page."""
+    from pytest_miniwob_agent.browser.own_page import AppPage
+
+    assert isinstance(page, AppPage)
     screens = []
     for number in range(LOOKS):
         time.sleep(PAUSE if number == LOOKS - 1 else 0)
+        page.rewind()
         elements = mask(page.reset(screen="tree")).elements
         screens.append(render(elements).splitlines())
     other = next((one for one in screens if one != screens[0]), screens[0])

@@ -298,6 +298,10 @@ class ItemRun:
         version = recorded[0] if recorded else SCREEN_VERSION
         for each in [*tapes, *([page] if isinstance(page, Versioned) else [])]:
             each.screen_version = version
+        if self._recorded is not None and self.app is not None:
+            files = self._recorded.files
+            self.app.clock = self.app.clock if files.clock is None else files.clock
+            files.clock = self.app.clock
 
     def _play(self, play: Callable[[], Episode]) -> Episode:
         """Play an episode; again in a new browser if it is lost, or with an app after its tape."""

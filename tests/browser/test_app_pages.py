@@ -22,7 +22,7 @@ from pytest_miniwob_agent import (
 )
 from pytest_miniwob_agent.browser.own_page import AppPage
 from pytest_miniwob_agent.browsergym import Player
-from pytest_miniwob_agent.core.app import PageResponse
+from pytest_miniwob_agent.core.app import Beginning, PageResponse
 from pytest_miniwob_agent.screen import render
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
@@ -40,7 +40,7 @@ class Site:
         self.tabs = []
 
     def begin_trial(self):
-        return "Do it.", ["http://app.localhost"], "/"
+        return Beginning("Do it.", ["http://app.localhost"], "/")
 
     def answer(self, request, step, crowded):
         page = self.pages[urlsplit(request.url).path]

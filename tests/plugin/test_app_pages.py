@@ -427,7 +427,7 @@ PAY = """<h1>Pay</h1><label>Card <input id=card></label>
       p.textContent = await (await fetch("/paid")).text() + card.value;
       parent.postMessage("paid", "*");
     }, 500);
-    if (parent === top) fetch("/terms");</script>"""
+    if (parent === top) fetch(`/terms?${new Date().getFullYear()}`);</script>"""
 
 
 def test_a_frame_of_another_origin_is_read_and_clicked_on(play):
@@ -439,12 +439,13 @@ def test_a_frame_of_another_origin_is_read_and_clicked_on(play):
 
 
 def test_a_frame_that_can_not_be_read_is_named(play):
+    """Its clock begins as that of the page around it."""
     page = """<h1>Shop</h1><iframe src=SECURE/pay></iframe>
         <iframe src=http://elsewhere.example/ad></iframe>"""
     play(
         {"/": page, "/pay": PAY, "/terms": "none"},
-        solved="trial.answer and trial.asked('GET', '/pay') and trial.asked('GET', '/terms')",
-        task='app="app", origins=["secure_app"]',
+        solved="trial.answer and trial.asked('GET', '/pay') and trial.asked('GET', '/terms?2030')",
+        task='app="app", origins=["secure_app"], clock=1893456000',
         said=(
             "in the element <iframe> is not read, and does not go by the page's clock: https://app",
             "a request was refused, as it leads out of the app: GET http://elsewhere.example/ad",

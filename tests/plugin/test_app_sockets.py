@@ -395,7 +395,7 @@ def test_workers(talk):
         "/more.js": more,
         "/data": "data",
     }
-    tape, screen = talk(script, more=pages)
+    tape, screen = talk(script, more=pages, clock=1_600_000_000)
     shown = r'text "data,98,1600000000000,2020,0,(0\.\d+) data,98,1600000000400,2020,0,(0\.\d+)"'
     found = re.fullmatch(shown, screen[0])
     assert found[1] == found[2]

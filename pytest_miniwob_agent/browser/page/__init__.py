@@ -90,7 +90,6 @@ def page_scripts(
     with_fonts: bool = True,
     screens: int = SCREEN_VERSION,
     app: bool = False,
-    epoch: int = EPOCH_MS,
     domain: str = "",
 ) -> tuple[str, str]:
     """The scripts that run first in every new document: in the page's own world, and in ours.
@@ -98,15 +97,15 @@ def page_scripts(
     They call each other by events on a node that only they have. With fonts, every document decodes
     the first and the last one, a tenth of a fresh start, and asks the server of pages for others
     where it has characters of theirs. `screens` is the version of what is read and hit
-    (`observations.SCREEN_VERSION`). With `app` all pages are those of an app, whose clock begins at
-    `epoch`; in frames, those of its `domain` are read.
+    (`observations.SCREEN_VERSION`). With `app` all pages are those of an app; in frames, those of
+    its `domain` are read.
 
     Raises:
         BrowserError: as for `font_file`.
     """
     families = ", ".join(f'"{own_name(family)}"' for family in FAMILIES)
     constants = {
-        "SCREENS": screens, "EPOCH": epoch, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
+        "SCREENS": screens, "EPOCH": EPOCH_MS, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
         "OWN_HOST": OWN_HOST, "APP": app, "BINDING": BINDING, "DOMAIN": domain,
         "FAMILIES": families, "NAME": secrets.token_hex(),
     }  # fmt: skip
@@ -128,9 +127,13 @@ def perturbing_script(kind: Perturbation, data: object) -> str:
     return f"window.miniwobAgent?.perturb?.({given}, (page) => {{\n{kind.script}\n}});"
 
 
-def worker_script(now: float) -> str:
-    """The script that runs first in a page's worker, whose clock stands still at `now`."""
-    return linked(Path(__file__).parent / "worker.js", {"NOW": now})
+def worker_script(now: float, random: int | None = None) -> str:
+    """The script that runs first in a page's worker, whose clock stands still at `now`.
+
+    `random` is where the random numbers of its trial begin, if that has some of its own.
+    """
+    seed = 20_200_913 if random is None else random % (2**31 - 2) + 1
+    return linked(Path(__file__).parent / "worker.js", {"NOW": now, "SEED": seed})
 
 
 def linked(entry: Path, constants: Mapping[str, object]) -> str:

@@ -118,14 +118,14 @@ const visited = (reading) => async (...values) => {
 
 // Generate the problem and read it. Where everything is read, no time passes before that on a
 // page that moves by itself: some give their reward for what is done from the first moment on.
-const start = async (given, screen, kind, goal = "") => {
+const start = async (given, screen, kind, goal = "", random = given) => {
   prepare({ full: screen !== "compact", tree: screen === "tree" }, kind);
   preload();
   await loaded();
   await warmUp(); // for scripts of the page that wait until it is loaded
   if (isLeaving()) return null; // the page leads to another one at once
   const begun = own && pending();
-  await begin(given, goal);
+  await begin(given, goal, random);
   while (own && settingUp()) {
     await loaded();
     await pass(200);
@@ -204,10 +204,10 @@ window.miniwobAgent = {
   view: (points, wanted) => view(page(), points, wanted),
   point,
   // Put a file, whose content is in Base64, into a file field.
-  upload: (field, name, type, content) => {
+  upload: (field, name, type, content, lastModified) => {
     const bytes = Uint8Array.fromBase64(content);
     const chosen = new DataTransfer();
-    chosen.items.add(new File([bytes], name, { type, lastModified: Constants.EPOCH }));
+    chosen.items.add(new File([bytes], name, { type, lastModified }));
     field.files = chosen.files;
     changed(field);
   },

@@ -105,12 +105,13 @@ export const payload = () => {
   throw new Fault("task.payload must be a text, or a function of the seed that returns one");
 };
 
-// Begin a trial. The goal is that of an app's task; any other page has its own.
-export const begin = async (seed, goal) => {
+// Begin a trial. The goal and the state of random numbers are those of an app's task; any other page has
+// its own.
+export const begin = async (seed, goal, random) => {
   trial.seed = seed;
   trial.goal = goal;
   if (!own) return await beginInCore();
-  if (APP) return seedRandom(trial.seed);
+  if (APP) return seedRandom(random);
   if (declared()) return await beginDeclared();
   if (!inCore()) throw new Fault(UNDECLARED);
   if (typeof genProblem !== "function") {

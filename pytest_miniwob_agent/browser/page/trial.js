@@ -34,21 +34,21 @@ const shared = () => {
 };
 export const outer = shared();
 
-// What the page before in this trial has handed over, which Python has kept; null on the first page of a
-// trial.
+// What the page before in this trial has handed over, which Python has kept. The first page of a trial, and
+// an app's pages in frames of other origins, get the clock and the random numbers with which it begins.
 const HANDED = "miniwob-agent";
 const carried = () => {
-  const [{ serverTiming }] = /** @type {PerformanceNavigationTiming[]} */ (
+  const [entry] = /** @type {PerformanceNavigationTiming[]} */ (
     window.performance.getEntriesByType("navigation"));
-  const found = serverTiming.find(({ name }) => name === HANDED);
+  const found = entry?.serverTiming.find(({ name }) => name === HANDED);
   return found?.description ? decodeURIComponent(found.description) : null;
 };
-const handed = own ? JSON.parse(carried()) : null;
+const handed = own || (APP && !outer) ? JSON.parse(carried()) : null;
 
 // The first page of a trial starts with nothing that an earlier one has stored. Python clears the
 // rest, such as cookies and databases, before it loads a page; only a script can clear the storage of
 // a session.
-if (window === top && (own || location.protocol === "http:") && !handed) {
+if (window === top && (own || location.protocol === "http:") && !handed?.trial) {
   localStorage.clear();
   sessionStorage.clear();
   window.name = "";

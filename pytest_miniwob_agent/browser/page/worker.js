@@ -1,9 +1,9 @@
 // Runs first in every worker of your own pages and of apps: its clock stands still at the instant of the
-// page's at which it was started, and its random numbers are the same every time.
+// page's at which it was started, and its random numbers begin with `SEED`.
 
 import { follow } from "./clocks.js";
 
-const { NOW } = Constants;
+const { NOW, SEED } = Constants;
 const RealDate = Date;
 self.Date = new Proxy(RealDate, {
   construct: (target, args, newTarget) => Reflect.construct(target, args.length ? args : [NOW], newTarget),
@@ -12,7 +12,7 @@ self.Date = new Proxy(RealDate, {
 });
 RealDate.prototype.constructor = self.Date;
 performance.now = () => 0;
-let state = 20200913;
+let state = SEED;
 Math.random = () => {
   state = (state * 48271) % 2147483647;
   return state / 2147483647;
