@@ -199,6 +199,10 @@ class DevTools(Client):
         self.timeout = timeout
         """Real seconds that the answers to commands may take."""
         self._parsed: list[dict[str, Any]] = []
+        self._first = 0
+        self._known: set[str] = set()
+        """Scripts while those are followed, how many of them are of documents before this one, and
+        the digests of those that the documents had of their own."""
         self.excused: Callable[[], Any] = lambda: False
         """True while the browser can't answer, as it waits for a program."""
         self.dialog: dict[str, Any] | None = None
@@ -277,6 +281,7 @@ class DevTools(Client):
     def _commit(self, event: Message) -> None:
         if event["frame"]["id"] == self.window:
             self._document = event["frame"]["loaderId"]
+            self._first = len(self._parsed)
 
     def _finish(self, event: Message) -> None:
         self.loading.discard(event["frameId"])
@@ -421,17 +426,40 @@ class DevTools(Client):
             raise JavascriptException(thrown)
         return answer["result"].get("value")
 
-    def digests(self, saying: str) -> tuple[list[str], list[str]]:
-        """The digests of the documents' own scripts: of all, and of those that say something."""
+    def follow_scripts(self) -> None:
+        """Take note of the documents' scripts from now on, with those that are there."""
         self._parsed.clear()
-        self.call("Debugger.enable")
+        self._known.clear()
+        self._first = 0
+        self.send(("Debugger.enable", {}), ("Debugger.setSkipAllPauses", {"skip": True}))
+        self._known |= {one["hash"] for one in self._parsed}
+
+    def has_more_scripts(self) -> bool:
+        """True if the documents got more scripts than those of `digests`.
+
+        Those that come by the protocol, or that scripts of the page insert, don't count.
+        """
+        self.call("Debugger.enable")  # all that came before is here
+        foreign = {one["scriptId"] for one in self._parsed if not _is_pages(one)}
+        for one in filter(_is_pages, self._parsed):
+            stack = one.get("stackTrace", {}).get("callFrames", [])
+            inserted = any(frame["scriptId"] in foreign for frame in stack)
+            if one["hash"] not in self._known and (inserted or one.get("embedderName")):
+                return True
+        return False
+
+    def digests(self, saying: str) -> tuple[list[str], list[str]]:
+        """The digests of the document's own scripts: of all, and of those that say something."""
+        self.call("Debugger.enable")  # in a window that was opened since
+        window, document = self._session, self._parsed[self._first :]
         # One that comes by the protocol has no name but what it gives itself.
-        scripts = [one for one in self._parsed if one.get("embedderName")]
+        scripts = [one for one in document if one["session"] == window and one.get("embedderName")]
+        self._known |= {one["hash"] for one in scripts}
         ask = [
             ("Debugger.searchInContent", {"scriptId": script["scriptId"], "query": saying})
             for script in scripts
         ]
-        *found, _ = self.send(*ask, ("Debugger.disable", {}))
+        found = self.send(*ask)
         said = [one for one, lines in zip(scripts, found, strict=True) if lines["result"]]
         return [one["hash"] for one in scripts], [one["hash"] for one in said]
 
@@ -440,6 +468,11 @@ class DevTools(Client):
             created = self.call("Page.createIsolatedWorld", frameId=self.window, worldName=WORLD)
             self.world = int(created["executionContextId"])
         return self.world
+
+
+def _is_pages(script: dict[str, Any]) -> bool:
+    """True if a script runs in the page's own world."""
+    return bool(script.get("executionContextAuxData", {}).get("isDefault"))
 
 
 def first_line(error: BaseException) -> str:

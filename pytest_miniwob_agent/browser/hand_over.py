@@ -35,7 +35,6 @@ from pytest_miniwob_agent.browser.program import (
     Connection,
     Names,
     Promise,
-    refusal,
 )
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.protocols import Driven
@@ -71,6 +70,11 @@ least, then as much again as has passed so. After the most nothing passes until 
 SCRIPTS_RUN = "scripts of the program in the page's own world, which can change how it judges"
 """Begins the remark on a program that has run some."""
 
+MORE_SCRIPTS = (
+    "the page got further scripts while the program had it, which can change how it judges"
+)
+"""The remark on scripts such as a program inserts from a world of its own."""
+
 PAUSE = 2
 """Whole real seconds of silence after which the page goes on: the program sleeps, or waits for an
 event."""
@@ -101,6 +105,9 @@ class BrowserPage(Protocol):
 
         With `repeated`, only until something has come that is not to recur.
         """
+
+    def has_more_scripts(self) -> bool:
+        """True if the page has got scripts since it was handed over, beside the program's own."""
 
     def connect(self) -> ClientConnection:
         """Open a connection to the browser."""
@@ -195,6 +202,8 @@ class HandedPage:
         self._error = self._error or next(iter(failures), None)
         if scripts := sum(connection.scripts for connection in self._connections):
             self._tell(Driven(remark=f"{SCRIPTS_RUN}: {scripts}"))
+        if self._error is None and self._page.has_more_scripts():
+            self._tell(Driven(remark=MORE_SCRIPTS))
         if self._error is not None:
             raise self._error
 
@@ -316,7 +325,7 @@ class HandedPage:
             with suppress(ConnectionClosed, OSError):
                 for text in client:
                     if command := self._parsed(connection, text):
-                        if connection.is_urgent(command) and not self._refused(command):
+                        if connection.is_urgent(command) and not self._refused(connection, command):
                             connection.send(command)
                         else:
                             inbox.put(command)
@@ -365,9 +374,8 @@ class HandedPage:
         connection.reply(known, "a command is a JSON object with an id and a method")
         return None
 
-    def _refused(self, command: Message) -> str | None:
-        allowed = refusal(command["method"], command["params"], self._allowed)
-        return self._refusal() or allowed
+    def _refused(self, connection: Connection, command: Message) -> str | None:
+        return self._refusal() or connection.refusal(command, self._allowed)
 
     def _carry_out(self, connection: Connection, command: Message) -> None:
         method = command["method"]
@@ -381,7 +389,7 @@ class HandedPage:
             self._forget_questions()
         elif method.startswith(ASKING) and not self._calls:
             self._take_question(command)
-        error = self._refused(command)
+        error = self._refused(connection, command)
         if connection.is_foreign(command):
             error = "Cannot find context with specified id"
         if method == HISTORY and not self._refusal() and self._traverse(connection, command):

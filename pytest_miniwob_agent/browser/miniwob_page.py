@@ -318,7 +318,10 @@ class MiniwobPage:
         with browser.guard(f"handing {self._name} over"):
             devtools = browser.devtools
             excused = devtools.excused
-            if browser.call("miniwobAgent.watch", left):
+            self._forget_history()
+            strange = browser.call("miniwobAgent.watch", left)
+            devtools.follow_scripts()
+            if strange:
                 self._recognize()
         with browser.handed_over():
             handed = HandedPage(self, tell, devtools.window, browser.timeout, self.allowed)
@@ -328,6 +331,15 @@ class MiniwobPage:
             finally:
                 handed.close()
                 devtools.excused = excused
+
+    def has_more_scripts(self) -> bool:
+        """True if scripts came while a program had the page (`hand_over.BrowserPage`)."""
+        with self._browser.guard(f"taking {self._name} back"):
+            return self._browser.devtools.has_more_scripts()
+
+    def _forget_history(self) -> None:
+        """Have a program find no pages of other items: this one has had none before it."""
+        self._browser.devtools.call("Page.resetNavigationHistory")
 
     def connect(self) -> ClientConnection:
         """Open a further connection to the browser, for a program."""

@@ -292,6 +292,9 @@ class OwnPage(MiniwobPage):
                     f"{display_path(self._folder.root)}"
                 )
 
+    def _forget_history(self) -> None:
+        """Keep it: it begins with the trial."""
+
     def _drags_slowly(self) -> bool:
         """True: scripts may follow the mouse by frames or timers."""
         return True
@@ -405,6 +408,10 @@ class AppPage(OwnPage):
         waits = isinstance(action, Wait | Follow)
         with self._app.in_real_time() if waits else contextlib.nullcontext():
             return super().step(action)
+
+    def has_more_scripts(self) -> bool:
+        """False: it is not these pages that judge, and apps load scripts at any time."""
+        return False
 
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
         """Return the task's answer to a dialog."""

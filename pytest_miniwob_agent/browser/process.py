@@ -64,7 +64,8 @@ SWITCHES = (
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,"
     "primaryPointerType=4,availablePointerTypes=4",
     "--disable-background-networking",
-    f"--disable-blink-features={BOUNDARY_EVENTS}",
+    # What `fetchLater` sends would be waited for, and is never sent while the page is there.
+    f"--disable-blink-features={BOUNDARY_EVENTS},FetchLaterAPI",
     "--disable-component-update",
     "--disable-dev-shm-usage",
     "--disable-domain-reliability",
@@ -120,6 +121,14 @@ MOTION: tuple[Command, ...] = (
     ("Animation.enable", {}), ("Animation.setPlaybackRate", {"playbackRate": 0}),
 )  # fmt: skip
 """Stop the browser's clock of transitions and animations, in every document (page/motion.js)."""
+
+FORGETTING: tuple[Command, ...] = (
+    ("Network.enable", {}), ("Network.setCacheDisabled", {"cacheDisabled": True}),
+    ("Network.setCacheDisabled", {"cacheDisabled": False}), ("Network.disable", {}),
+    ("Network.clearBrowserCookies", {}),
+)  # fmt: skip
+"""Have the browser forget what a program may have set or answered, for any host: cookies, and
+files that renderers keep."""
 
 UPLOAD = "function (...file) { return miniwobAgent.upload(this, ...file); }"
 """Puts a file into the field for files that it is called on."""
@@ -220,6 +229,7 @@ class Browser:
         self.timeout = timeout
         self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
+        self._shared = False  # with a program, since then
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
         self.has_fonts = False
@@ -364,7 +374,7 @@ class Browser:
     @contextlib.contextmanager
     def handed_over(self) -> Iterator[None]:
         """Let a program use the browser, and undo then what it has changed of it."""
-        self._used = True
+        self._used = self._shared = True
         if self._headed:
             self.ignore_input(False)
         self.devtools.handed = True
@@ -377,7 +387,7 @@ class Browser:
                         self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
                     self.devtools.handed = False
-                    undo = [*self._settings(), *WATCHING]
+                    undo = [*self._settings(), *WATCHING, ("Debugger.disable", {})]
                     self.devtools.send(*undo, ("Browser.resetPermissions", {}))
                     if self._headed:
                         self.ignore_input(True)
@@ -397,6 +407,9 @@ class Browser:
             self.before_next_page()
             self.before_next_page = None
         commands = [clearing(ORIGIN)]
+        if self._shared:
+            self._shared = False
+            commands += FORGETTING
         if self._used:
             self._used = False
             # With `RenderDocument` off, the next page would know where the pointer is. A button is
@@ -436,7 +449,7 @@ class Browser:
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""
         session, self._session = self._session, None
-        self._used = False
+        self._used = self._shared = False
         self.viewport = VIEWPORT
         self.before_next_page = None
         self.held.clear()

@@ -21,6 +21,7 @@ from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
 from pytest_miniwob_agent.browser.devtools import LAST_LIMIT, Client, Message, Sent
+from pytest_miniwob_agent.browser.gate_commands import HANDED
 from pytest_miniwob_agent.browser.page import WORLD
 
 PAGE_ID = f"{1:032X}"
@@ -35,6 +36,12 @@ ANSWERS = (
     "Runtime.runIfWaitingForDebugger",
 )  # fmt: skip
 """Commands that the page may wait for: a request, a dialog or a window that opens stops it."""
+
+CODE = ("Document", "Script")
+"""Kinds of requests for what judges, or hands a trial over to the next page."""
+
+REPLACING = {"binaryResponseHeaders", "responseCode", "responseHeaders", "url"}
+"""Parameters of answers to a request: one of them is there if it is to get another answer."""
 
 UNREAD = 0.2
 """Real seconds that a program has to read what is left for it, once the page is taken back."""
@@ -131,6 +138,7 @@ class Connection(Client):
         self._workers: set[str] = set()  # sessions with workers of the page
         self.held: set[str] = set()
         """What the page waits for, and the program has not answered: requests, and a dialog."""
+        self._kinds: dict[str, str] = {}  # of requests that the program was asked about
         self._outbox: SimpleQueue[str | None] = SimpleQueue()  # for the program, None is its end
         self._sender = Thread(target=self._deliver, daemon=True)
         self._sender.start()
@@ -146,6 +154,15 @@ class Connection(Client):
         return command["params"].get("worldName") == WORLD or any(
             context not in self._contexts for context in named
         )
+
+    def refusal(self, command: Message, allowed: Commands) -> str | None:
+        """Return why a command is refused, with its name; None where it is not."""
+        method, params = command["method"], command["params"]
+        if self._kinds.get(str(params.get("requestId"))) in CODE and REPLACING & params.keys():
+            timed = "binaryResponseHeaders" in params or HANDED in json.dumps(params)
+            if allowed is not APP or timed:
+                return f"{method} was refused: {_JUDGES}"
+        return refusal(method, params, allowed)
 
     @property
     def waits(self) -> bool:
@@ -286,6 +303,7 @@ class Connection(Client):
                     self._workers.add(params["sessionId"])
                 case "Fetch.requestPaused" | "Fetch.authRequired":
                     self.held.add(params["requestId"])
+                    self._kinds[params["requestId"]] = params["resourceType"]
                 case "Page.javascriptDialogOpening":
                     self.held.add(DIALOG)
                 case "Page.javascriptDialogClosed":
@@ -411,6 +429,7 @@ _REASONS = {
     "Target.createBrowserContext": _ALONE,
     "Target.createTarget": _ALONE,
 }
+_JUDGES = "the pages and scripts of a test item judge, and come from it alone"
 _UNLISTED = "it is none of the commands that the page of a test item takes"
 _FLAT = "sessions are flat here: it needs flatten: true"
 

@@ -573,6 +573,91 @@ def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
     )
 
 
+@pytest.mark.parametrize("way", ["from a world of its own", "by the protocol", None])
+def test_scripts_that_a_program_inserts_otherwise_are_told_by_a_remark(way, drive, pages):
+    page = pages.make(f"""<p onclick="this.title = 'x'">No</p>{TASK}""")
+
+    def work(program, page, llm):
+        if way == "by the protocol":
+            root = program.call("DOM.getDocument")["root"]["nodeId"]
+            node = program.call("DOM.querySelector", nodeId=root, selector="p")["nodeId"]
+            image = "<img src='data:,' onerror='came = 1'><p>No</p>"
+            program.call("DOM.setOuterHTML", nodeId=node, outerHTML=image)
+        elif way:
+            world = program.call("Page.createIsolatedWorld", frameId=program.target)
+            script = "const one = document.createElement('script'); one.text = 'came = 1';"
+            params = {"expression": f"{script} document.body.append(one)"}
+            program.call("Runtime.evaluate", **params, contextId=world["executionContextId"])
+        program.click("p")
+        assert program.run("window.came ?? null") == (1 if way else None)
+
+    told = drive(work, page=page).explain()
+    assert ("the page got further scripts" in told) == bool(way)
+
+
+def paused(program, url):
+    """Wait for a request whose address ends so; its id."""
+    while True:
+        event = json.loads(program.socket.recv())
+        request = event.get("params", {}).get("request", {})
+        if request.get("url", "").endswith(url):
+            return event["params"]["requestId"]
+
+
+ANSWER = {"responseCode": 200, "body": "dGFzayA9IHsgcmV3YXJkOiAoKSA9PiAxIH0="}  # a task of its own
+
+
+@pytest.mark.parametrize(
+    ("url", "method", "answer"),
+    [("second.html", "fulfillRequest", ANSWER), ("judge.js", "fulfillRequest", ANSWER),
+     ("judge.js", "continueRequest", {"url": "http://pages.localhost/other.js"})],
+)  # fmt: skip
+def test_no_program_answers_for_the_pages_and_scripts_that_judge(url, method, answer, drive, pages):
+    page = pages.make(
+        f"<a href=second.html>Go on</a>{TASK}",
+        second_html="<p>No</p><script src=judge.js></script>",
+        judge_js="task = { reward: () => 0 };",
+        other_js="task = { reward: () => 1 };",
+    )
+
+    def work(program, page, llm):
+        point = program.point("a")
+        program.call("Fetch.enable", patterns=[{"urlPattern": f"*{url}"}])
+        for kind in ("mousePressed", "mouseReleased"):
+            where = {"x": point[0], "y": point[1], "button": "left", "clickCount": 1}
+            program.send("Input.dispatchMouseEvent", type=kind, **where)
+        request = paused(program, url)
+        with pytest.raises(Refused, match=f"Fetch.{method} was refused: .* judge"):
+            program.call(f"Fetch.{method}", requestId=request, **answer)
+        program.call("Fetch.continueRequest", requestId=request)
+        program.click("p")
+        assert not page.done
+
+    assert actions(drive(work, page=page))[-1] == 'click <p> "No"'
+
+
+def test_a_program_leaves_nothing_to_the_next_item_but_the_browser(drive):
+    image = "new Promise((loaded) => { const image = new Image(); image.onload = image.onerror ="
+    show = f"{image} () => loaded(image.naturalWidth); image.src = '/none.png'; }})"
+    pixel = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
+    def leave(program, page, llm):
+        program.call("Network.setCookie", name="left", value="1", domain="other.test", path="/")
+        program.call("Fetch.enable", patterns=[{"urlPattern": "*none.png"}])
+        program.send("Runtime.evaluate", expression=f"kept = {show}")
+        request = paused(program, "none.png")
+        program.call("Fetch.fulfillRequest", requestId=request, responseCode=200, body=pixel)
+        assert program.run("kept") == 1
+
+    def look(program, page, llm):
+        assert program.call("Network.getAllCookies")["cookies"] == []
+        assert len(program.call("Page.getNavigationHistory")["entries"]) == 1
+        assert program.run(show) == 0
+
+    drive(leave)
+    drive(look, "enter-text")
+
+
 REFUSED = [
     ("Page.navigate", {"url": "about:blank"}),
     ("Page.reload", {}),
@@ -651,8 +736,7 @@ def test_a_program_goes_back_to_what_the_page_has_pushed_and_no_further(drive, p
     def leave(program, page, llm):
         program.run("history.pushState({}, '', '#two')")
         go(program, -1)
-        with pytest.raises(Refused, match="can't be left"):
-            go(program, -1)
+        assert program.call("Page.getNavigationHistory")["currentIndex"] == 0
         with pytest.raises(Refused, match="can't be left"):
             program.call("Page.navigateToHistoryEntry", entryId=-1)
         assert program.run("location.hash") == ""

@@ -840,3 +840,21 @@ class TestFrames:
         assert "<iframe> is not read" in unread
         assert unread.endswith("/file.pdf")
         assert "Changed" in texts(click(env, seen, "Change").observation)
+
+
+def test_a_page_finds_no_request_that_would_be_sent_once_it_is_left(pages):
+    script = "<script>document.querySelector('p').textContent = typeof fetchLater;</script>"
+    assert texts(pages.show(f"<p></p>{script}{TASK}")[1]) == ["undefined"]
+
+
+def test_a_trial_goes_on_where_a_script_goes_back_in_the_history(pages):
+    now = "<p></p><script>document.querySelector('p').textContent = Date.now();"
+    env = pages.make(
+        f"<a href=second.html>Go on</a>{now} task = {{ goal: 'g', reward: () => 0 }};</script>",
+        second_html=f"<button onclick='history.back()'>Back</button>{now}</script>",
+    )
+    first = env.reset()
+    second = click(env, first, "Go on").observation
+    third = click(env, second, "Back").observation
+    times = [int(texts(seen)[1]) for seen in (first, second, third)]
+    assert times == sorted(set(times))

@@ -1,7 +1,7 @@
 // Leaving your own pages: they may lead to each other, and to nothing else. Their author gets to
 // know what they ask for and do not get. Nothing here is done on the package's pages.
 
-import { Main, own, plain, trial } from "./world.js";
+import { Main, isLeaving, own, plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
 
 const { APP } = Constants;
@@ -74,6 +74,10 @@ if (own) {
     stayHere(target, "target");
     if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
   });
-  // Nobody is there to be asked before the page is left.
-  listen("beforeunload", (event) => event.stopImmediatePropagation());
+  // Nobody is there to be asked before the page is left. Where it goes back or forward, the event
+  // `navigate` comes only when the other page is there.
+  listen("beforeunload", (event) => {
+    event.stopImmediatePropagation();
+    if (!APP && !isLeaving()) Main.handOver();
+  });
 }
