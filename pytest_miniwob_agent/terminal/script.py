@@ -6,6 +6,8 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,8 +35,8 @@ def address({fixture}):
     return (url() if callable(url) else url).rstrip("/")
 
 
-def {name}(page: Page, address: str) -> None:
-    page.set_viewport_size({{"width": {width}, "height": {height}}})
+def {name}(page: Page, address: str{fixtures}) -> None:
+{judge}    page.set_viewport_size({{"width": {width}, "height": {height}}})
     page.goto(address + {start})
 """
 
@@ -272,11 +274,22 @@ class ScriptWriter(Observer):
             return ON_FOLDER.format(
                 name=name, folder=quoted(folder.as_posix()), start=start.as_posix(), seed=seed
             )
-        setup, module = setup_of(app, str(task.file))
+        module = module_of(task.file)
+        setup, judged = name_in(module, app, "setup"), name_in(module, app)
         fixture = "" if app.app.startswith("http") else app.app
         value = fixture or quoted(app.app)
+        names = {re.split(r"[.[]", name)[0] for name in (setup, judged) if name}
+        imported = (
+            f"from {module.__name__} import {', '.join(sorted(names))}\n"
+            if module and names
+            else ""
+        )
+        if judged:
+            imported = f"{imported}from pytest_miniwob_agent.testing.playwright import Judge\n"
         return ON_APP.format(
-            imported=f"from {module} import {re.split(r'[.[]', setup)[0]}\n" if setup else "",
+            imported=imported,
+            fixtures=f", {fixture}" if judged and fixture else "",
+            judge=f"    judge = Judge({judged}, {value}, page, seed={seed})\n" if judged else "",
             prepared=f"    {setup}({value}, {seed})\n" if setup else PREPARE if app.setup else "",
             name=name, fixture=fixture, app=value, start=quoted(app.start_of(seed)),
             width=app.viewport[0], height=app.viewport[1],
@@ -307,6 +320,9 @@ class ScriptWriter(Observer):
         if app is None:
             code.append(f'{page}.wait_for_function("task.reward({seed}, {{}}) === 1")')
             return code, "what the page shows, and its own reward."
+        if name_in(module_of(self._task.file), app):
+            code.append(f"judge.assert_solved({quoted(self._answer) if self._answer else ''})")
+            return code, "the judge of its AppTask, the address and what the page shows."
         nothing = (
             "# The page shows nothing new: ask the app here, as the judge of its AppTask does."
         )
@@ -324,21 +340,26 @@ def quoted(value: object) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def setup_of(task: AppTask, file: str) -> tuple[str, str]:
-    """The name of a task's `setup` in a test's file, such as `TASKS[0].setup`, and its module.
+def module_of(file: Path) -> ModuleType | None:
+    """The module of a test's file; None if it is not imported."""
+    modules = [*sys.modules.values()]
+    return next((one for one in modules if getattr(one, "__file__", None) == str(file)), None)
 
-    Both are empty if there is none.
+
+def name_in(module: ModuleType | None, task: AppTask, part: str = "") -> str:
+    """The name of a task in a module, or of a function of it, such as `TASKS[0].setup`.
+
+    It is empty if there is none.
     """
-    for module, found in [*sys.modules.items()]:
-        if task.setup is not None and getattr(found, "__file__", None) == file:
-            for name, value in vars(found).items():
-                if value is task.setup:
-                    return name, module
-                if value is task:
-                    return f"{name}.setup", module
-                if isinstance(value, list | tuple):
-                    value = dict(enumerate(value))
-                for key, one in value.items() if isinstance(value, dict) else ():
-                    if one is task:
-                        return f"{name}[{key!r}].setup", module
-    return "", ""
+    wanted, ending = getattr(task, part) if part else task, part and f".{part}"
+    for name, value in vars(module).items() if module and wanted else ():
+        if value is wanted:
+            return name
+        if value is task:
+            return f"{name}{ending}"
+        if isinstance(value, list | tuple):
+            value = dict(enumerate(value))
+        for key, one in value.items() if isinstance(value, dict) else ():
+            if one is task:
+                return f"{name}[{key!r}]{ending}"
+    return ""

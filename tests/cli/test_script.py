@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 import pytest
 from support.playwright_scripts import run_scripts
 
-from pytest_miniwob_agent.terminal.script import ON_APP, setup_of
+from pytest_miniwob_agent.terminal.script import ON_APP, module_of, name_in
 
 PAGE = """<!DOCTYPE html>
 <h1>Guests</h1>
@@ -238,14 +238,16 @@ def test_the_setup_of_an_apps_task_is_found_in_lists_and_dicts(pytester):
     pytester.syspathinsert()
     shop = __import__("shop_tasks")
     for task, name in ((shop.IN_DICT["list"], "IN_DICT['list']"), (shop.IN_LIST[1], "IN_LIST[1]")):
-        assert setup_of(task, str(file)) == (f"{name}.setup", "shop_tasks")
+        assert module_of(file) is shop
+        assert name_in(shop, task, "setup") == f"{name}.setup"
+        assert name_in(shop, task) == name
 
 
 @pytest.mark.parametrize("app", ["http://shop/", "http://shop"])
 def test_the_address_of_an_app_has_no_slash_at_its_end(app):
     text = ON_APP.format(
-        imported="", fixture="app", prepared="", app="app", name="test_it", width=1, height=1,
-        start='"/"',
+        imported="", fixtures="", judge="", fixture="app", prepared="", app="app", name="test_it",
+        width=1, height=1, start='"/"',
     )  # fmt: skip
     fixture = {}
     exec(text.partition("@pytest.fixture\n")[2].partition("\n\n\n")[0], fixture)

@@ -121,16 +121,25 @@ def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
     assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n2")
 
 
+BROKEN = """
+from django.contrib.admin import ModelAdmin
+ModelAdmin.delete_model = lambda *values: None
+"""
+"""The admin says that a user was deleted, and deletes nobody."""
+
+
 @pytest.mark.sweep
 def test_solved_tasks_on_an_app_run_as_playwright_tests(tmp_path):
     folder = shutil.copytree(ROOT / ADMIN, tmp_path / "admin")
-    scripts = []
-    for number, name in enumerate(("add-group", "delete-user", "change-address", "join-group")):
-        run = print_script(folder, f"{name}/1", "test_admin.py")
-        assert run.returncode == 0, run.stderr
-        scripts.append(f"{run.stdout}    assert TASKS[{number}].reward(None, None) == 1\n")
-    scripts.append(print_script(folder, "find-staff/1", "test_admin.py").stdout)
+    names = ("delete-user", "add-group", "change-address", "join-group", "find-staff")
+    runs = [print_script(folder, f"{name}/1", "test_admin.py") for name in names]
+    scripts = [run.stdout for run in runs]
+    assert [run.stderr for run in runs] == [""] * 5
     run_scripts(folder, scripts, "pytest_django")
+    with folder.joinpath("settings.py").open("a") as settings:
+        settings.write(BROKEN)
+    with pytest.raises(AssertionError, match="reward of AppTask 'delete-user' says False"):
+        run_scripts(folder, scripts[:1], "pytest_django")
 
 
 @pytest.mark.sweep

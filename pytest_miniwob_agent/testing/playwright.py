@@ -1,0 +1,73 @@
+"""The judge of an `AppTask` on a page of Playwright, for `miniwob-agent show --as playwright`."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_miniwob_agent.core.app import AppTask, AppTrial, PageRequest
+from pytest_miniwob_agent.core.observations import Element, Observation
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Download, Page, Request
+
+
+class Judge:
+    """Asks the judge of a task, `reward` or `solved_when`, whether a page of Playwright solves it.
+
+    Make it before the page is used: its trial has the requests and the downloads from then on. Of
+    what the page shows, the trial has the lines of its text, without roles and ids.
+
+    Args:
+        task: the task.
+        app: the value of its fixture, or its address.
+        page: a page of Playwright's synchronous API.
+        seed: the item's.
+    """
+
+    def __init__(self, task: AppTask, app: Any, page: Page, seed: int) -> None:
+        self._task, self._app, self._page, self._seed = task, app, page, seed
+        self._requests: list[Request] = []
+        self._downloads: list[Download] = []
+        # Playwright takes no built-in functions.
+        page.context.on("request", lambda request: self._requests.append(request))
+        page.on("download", lambda download: self._downloads.append(download))
+
+    def assert_solved(self, answer: str | None = None, *, timeout: float = 5.0) -> None:
+        """Assert that the judge says so within some seconds, while it has not decided.
+
+        `answer` is what the agent answered.
+
+        Raises:
+            AssertionError: it does not.
+        """
+        task, end = self._task, time.monotonic() + timeout
+        judge = "solved_when" if task.reward is None else "reward"
+        while True:
+            values = (self._trial(answer),)
+            said = task.call(judge, *values if task.reward is None else (self._app, *values))
+            if said or (said is False and task.reward is None) or time.monotonic() > end:
+                break
+            self._page.wait_for_timeout(100)
+        assert said == 1, (
+            f"{judge} of AppTask {task.name!r} says {said!r}, and not that it is solved"
+        )
+
+    def _trial(self, answer: str | None) -> AppTrial:
+        page = self._page.context.pages[-1]
+        lines = page.locator("body").inner_text().splitlines()
+        shown = tuple(Element(None, "text", text=line) for line in lines if line.strip())
+        goal = self._task.goal_of(self._seed)
+        downloads = {
+            one.suggested_filename: hashlib.sha256(Path(one.path()).read_bytes()).hexdigest()
+            for one in self._downloads
+        }
+        requests = [
+            PageRequest(
+                one.resource_type, one.method, one.url, one.headers, one.post_data_buffer or b""
+            )
+            for one in self._requests
+        ]
+        return AppTrial(self._seed, page.url, Observation(goal, shown), answer, downloads, requests)
