@@ -7,7 +7,7 @@ import pytest
 from support.in_browser import run_script, windows
 from support.own_pages import TASK, click, texts
 
-from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Paste, Select, Wait
+from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Hover, Paste, Select, Wait
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
@@ -607,6 +607,14 @@ def test_a_page_sees_what_is_drawn_before_it_is_read(pages):
     env, seen = pages.show(body + TASK)
     assert {"has a size", "is in sight"} < set(texts(seen))
     assert "has scrolled by 100" in texts(click(env, seen, "Scroll").observation)
+
+
+def test_what_an_element_shows_interest_in_is_there(pages):
+    env, seen = pages.show(
+        TASK + "<button interestfor=hint>Info</button><p id=hint popover=hint>Hint</p>"
+    )
+    [button] = [one.id for one in seen.elements if one.text == "Info"]
+    assert "Hint" in texts(env.step(Hover(button)).observation)
 
 
 # What the browser tells a page with its next frame: elements with a button that leads to it.

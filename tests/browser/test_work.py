@@ -64,6 +64,17 @@ DELAYS = {
         moving.beginElement()""",
         "ended@4000",
     ),
+    "observers": (
+        """const box = document.createElement("p");
+        box.style.width = "50px";
+        out.after(box);
+        new ResizeObserver(([{ contentRect }]) => tell(contentRect.width)).observe(box);
+        new IntersectionObserver(([{ isIntersecting }]) => tell(isIntersecting)).observe(box);
+        setTimeout(() => { box.style.width = "70px"; }, 100);
+        setTimeout(() => { box.style.marginTop = "2000px"; }, 200);
+        setTimeout(() => box.remove(), 300)""",
+        "50@0 true@0 70@100 false@200 0@300",
+    ),
     "locks": (
         """navigator.locks.request("one", () => wait(500));
         navigator.locks.request("one", () => tell("second"))""",

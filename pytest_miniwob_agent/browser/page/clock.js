@@ -2,8 +2,8 @@
 // until `pass` moves it on. `EPOCH` is where it starts; it goes on from page to page in a trial.
 
 import {
-  Arrays, Channels, Documents, Function, Map, Math, MessageChannel, Number, Object, Ports, Promise, Targets,
-  WeakMap, apply, console, performance,
+  Arrays, Channels, Documents, Elements, Function, Map, Math, MessageChannel, Number, Object, Ports, Promise,
+  Rects, Refs, Targets, WeakMap, WeakRef, apply, console, performance,
 } from "./saved.js";
 import { goesOn, leaving, outer, own, remark, shownError, trial } from "./trial.js";
 
@@ -18,11 +18,12 @@ export const began = outer?.began ?? goesOn("now", EPOCH, () => clock.now);
 // the timers in a row of which each has set the next, up to this one or the one that runs;
 // `fired` counts those that do not recur; `tasks` are the work that is under way,
 // `due` counts answers of the task itself for which time is to pass, and `framed` is true where
-// scripts hear of the browser's frames; `streamed` has responses that come from a stream of the page,
+// scripts hear of the browser's frames; `watched` are the elements of whose places and sizes they hear
+// with these, and `streamed` has responses that come from a stream of the page,
 // at any time.
 export const clock = outer?.clock ?? { now: began, nextTimer: 1, timers: new Map(), turn: 0, frame: 100,
   fired: 0, due: 0, tasks: new Map(), waiting: [], last: new Map(), framed: false,
-  streamed: new WeakMap() };
+  watched: [], streamed: new WeakMap() };
 const { timers, tasks } = clock;
 
 // What moves by the clock beside timers, on your own pages.
@@ -37,6 +38,35 @@ export const framed = () => clock.framed ||= motion?.moves()
 // Wait for so many frames of the browser, in real time.
 const nextFrame = () => motion?.nextFrame() ?? new Promise(realFrame);
 export const frames = async (count) => { for (; count > 0; count--) await nextFrame(); };
+
+// Note an element that an observer watches, from version 2 of screens on.
+export const observed = (element) => {
+  if (Constants.SCREENS >= 2) Arrays.push(clock.watched, { ref: new WeakRef(element), place: null });
+};
+// Wait for the frames of the browser with which observers hear that something is elsewhere, or of another
+// size, than at the last one; and of what they change themselves.
+const MOST_FRAMES = 10;
+export const heard = async () => {
+  let count = 0;
+  const moved = () => {
+    let found = false;
+    clock.watched = Arrays.filter(clock.watched, (one) => {
+      const element = Refs.deref(one.ref);
+      if (!element) return false;
+      const rect = Elements.getBoundingClientRect(element);
+      const place = `${Rects.x(rect)},${Rects.y(rect)},${Rects.width(rect)},${Rects.height(rect)}`;
+      found ||= place !== one.place;
+      one.place = place;
+      return true;
+    });
+    return found;
+  };
+  for (; count < MOST_FRAMES && clock.watched.length && moved(); count++) {
+    await frames(1);
+    await idle();
+  }
+  return count > 0;
+};
 
 export const add = (callback, delay, every, args) => {
   const run = typeof callback === "function" ? () => apply(callback, window, args) : new Function(callback);
@@ -125,6 +155,7 @@ export const pass = async (duration) => {
       if (timer.at <= Math.min(until, turn) && (!next || timer.at < next.at)) next = timer;
     });
     const now = Math.max(clock.now, next?.at ?? Math.min(until, turn));
+    if (now > clock.now && await heard()) continue;
     if (motion) await motion.advance(now - clock.now);
     clock.now = now;
     if (!next && turn > until) break;

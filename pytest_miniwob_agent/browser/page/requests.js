@@ -9,7 +9,7 @@ import {
   Fault, declared, goesOn, leaving, own, remark, shownError, tell, trial,
 } from "./trial.js";
 import { interrupted, interrupts } from "./perturb.js";
-import { add, clock, framed, frames, idle, remove, work, worked } from "./clock.js";
+import { add, clock, framed, frames, heard, idle, remove, work, worked } from "./clock.js";
 
 const state = goesOn("state", {}, () => state); // of the backend, for the length of a trial
 const made = goesOn("made", [], () => made); // the requests of the trial: method, path and body
@@ -199,6 +199,7 @@ export const quiet = async () => {
     known = line.count;
     // What hears of a frame may change the page, and hear of that with the next; or ask for more.
     if (framed()) await frames(2);
+    await heard();
     await idle(5);
   } while (line.count > known && !leaving.now);
 };

@@ -7,7 +7,7 @@ export const { apply, construct } = window.Reflect;
 export const {
   console, performance, navigation, CustomEvent, DOMException, Element, Error, ErrorEvent,
   Function, HTMLFormElement, HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement,
-  MessageChannel, Node, Number, Promise, Response, String, URL, URLPattern, XMLHttpRequest,
+  MessageChannel, Node, Number, Promise, Response, String, URL, URLPattern, WeakRef, XMLHttpRequest,
 } = window;
 export const [Object, Array, JSON, Math] = [window.Object, window.Array, window.JSON, window.Math].map(
   (owner) => window.Object.create(null, window.Object.getOwnPropertyDescriptors(owner)));
@@ -32,7 +32,10 @@ export const Events = {
   ...methods(MouseEvent.prototype, "relatedTarget"),
 };
 export const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");
-export const Elements = methods(Element.prototype, "getAttributeNames id localName matches shadowRoot");
+export const Elements = methods(
+  Element.prototype, "getAttributeNames getBoundingClientRect id localName matches shadowRoot");
+export const Rects = methods(DOMRectReadOnly.prototype, "height width x y");
+export const Refs = methods(WeakRef.prototype, "deref");
 export const Nodes = methods(Node.prototype, "baseURI ownerDocument textContent");
 export const Documents = methods(Document.prototype, "defaultView getAnimations querySelector querySelectorAll");
 export const Roots = methods(ShadowRoot.prototype, "getAnimations");

@@ -3,7 +3,7 @@
 
 import { outer, own } from "./trial.js";
 
-const { FAMILIES, FONTS } = Constants;
+const { FAMILIES, FONTS, SCREENS } = Constants;
 
 // TrueType files in Base64, or addresses to load them from when a character needs it. One weight for
 // all, so that widths are the same where the browser finds the files itself.
@@ -17,6 +17,7 @@ sheet.replaceSync(`* {
   font-synthesis: none !important;
   caret-color: transparent !important;
   ${own || outer ? "" : "transition: none !important; animation: none !important;"}
+  ${SCREENS >= 2 ? "interest-delay: 0s !important;" : "" /* in real time */}
   scroll-behavior: auto !important;
 }
 /* Widths as in the font, on any machine; not in pictures, where text that is scaled to size 0

@@ -6,7 +6,7 @@ import {
   construct, navigation,
 } from "./saved.js";
 import { outer, own, remark, trial } from "./trial.js";
-import { FRAMED, add, began, clock, end, remove, start, work } from "./clock.js";
+import { FRAMED, add, began, clock, end, observed, remove, start, work } from "./clock.js";
 import { follow } from "./clocks.js";
 
 if (own || outer) {
@@ -100,6 +100,10 @@ if (own || outer) {
   // What the browser tells with its next frame, of where things are: `quiet` waits for one then.
   each("IntersectionObserver PerformanceObserver ResizeObserver", (name) => {
     replaceClass(name, () => { clock.framed = true; });
+    replace(window[name].prototype, "observe", (run, self, values) => {
+      if (values[0] instanceof Element) observed(values[0]);
+      return apply(run, self, values);
+    });
   });
   replace(EventTarget.prototype, "addEventListener", (run, self, values) => {
     clock.framed ||= Arrays.includes(FRAMED, `${values[0]}`);
