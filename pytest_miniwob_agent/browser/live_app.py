@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import socket
 import threading
@@ -23,12 +22,14 @@ from urllib3.exceptions import HTTPError
 from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets, TooLarge, too_large
 from pytest_miniwob_agent.connections import LOCAL, trusting
 from pytest_miniwob_agent.core.app import (
+    TEXT,
     AppTask,
     PageMessage,
     PageRequest,
     PageResponse,
     origin_of,
 )
+from pytest_miniwob_agent.core.decoding import charset_of
 from pytest_miniwob_agent.core.errors import PageError, UsageError
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.params import basic_auth
@@ -47,9 +48,6 @@ PART = 2**16
 
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
 """Media types of answers that `fetch` gets by and by."""
-
-TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
-"""Media types in which the app's address may stand."""
 
 PLACE = frozenset(
     ("accept-encoding", "alt-svc", "connection", "content-encoding", "content-length", "date",
@@ -353,14 +351,12 @@ class LiveApp:
         return b"".join(parts)
 
     def _for_page(self, request: PageRequest, found: PageResponse) -> PageResponse:
-        content, body = found.header("content-type"), found.body
-        # Without a type, browsers look at the body, too.
-        if TEXT.search(content) or not (content or b"\0" in body):
-            charset = re.search(r"charset=\"?([\w-]+)", content)
-            encoding = charset[1] if charset and _is_known(charset[1]) else "utf-8"
-            text = body.decode(encoding, "surrogateescape")
+        body = found.body
+        if found.is_text:
+            charset = charset_of(found.header("content-type"))
+            text = body.decode(charset, "surrogateescape")
             if (told := self._text_to_page(text)) != text:
-                body = told.encode(encoding, "surrogateescape")
+                body = told.encode(charset, "surrogateescape")
         origin = origin_of(request.url)
         own = self._addresses[origin] == origin
         headers = (
@@ -421,13 +417,6 @@ def _apart(date: str, clock: float) -> str:
         f"by its header Date, the app's clock is {apart}: give the app's time as "
         "AppTask(clock=...); without it, --miniwob-record=all takes the present"
     )
-
-
-def _is_known(charset: str) -> bool:
-    try:
-        return bool(codecs.lookup(charset))
-    except LookupError:
-        return False
 
 
 def _lasting(name: str, value: str, *, own: bool) -> str:

@@ -36,7 +36,7 @@ from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
-from pytest_miniwob_agent.core.secrets import find, mask
+from pytest_miniwob_agent.core.secrets import find, mask, refuse
 from pytest_miniwob_agent.core.text import counted, first_items, shorten
 from pytest_miniwob_agent.models.client import (
     RETRIES,
@@ -275,23 +275,23 @@ class Batches:
 
         Raises:
             UsageError: a request can't be submitted; the message names it.
+            CassetteError: it holds what looks like a secret.
         """
         files: dict[tuple[str, str], list[bytes]] = defaultdict(list)
         sizes: Counter[tuple[str, str]] = Counter()
         for request in requests:
-            path, problem = request_of(request).path, ""
-            if found := find(request["body"]):
-                problem = (
-                    f"holds what looks like a secret ({found[0].kind}): nothing was submitted; "
-                    "`pytest --miniwob-record=defer` writes the file again without such requests"
-                )
-            elif path not in ENDPOINTS:
-                problem = (
-                    f"is a request to {path}, which the Batch API does not take: it takes "
+            path, name = request_of(request).path, f"{self._pending}: {request['custom_id']}"
+            refuse(
+                find(request["body"]),
+                name,
+                ": nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
+                "without such requests",
+            )
+            if path not in ENDPOINTS:
+                raise UsageError(
+                    f"{name} is a request to {path}, which the Batch API does not take: it takes "
                     f"{', '.join(ENDPOINTS)}; record this item with --miniwob-record=new_episodes"
                 )
-            if problem:
-                raise UsageError(f"{self._pending}: {request['custom_id']} {problem}")
             streaming = ("stream", "stream_options")  # a batch streams nothing
             body = {key: part for key, part in request["body"].items() if key not in streaming}
             line = canonical_json({**request, "body": body}).encode() + b"\n"

@@ -168,9 +168,7 @@ def _completion(answer: Line, request: Request) -> Any:
     if response.get("status_code") == 200 and body and not error:
         if not is_answer(request.path, body):
             raise CassetteError(describe_unusable(request.path, 200, body, request.body).report)
-        if found := secrets.find(answer):
-            what = f"its completion holds what looks like a secret ({found[0].kind})"
-            raise CassetteError(f"{what}, and is not kept")
+        secrets.refuse(secrets.find(answer), "its completion", ", and is not kept")
         return body
     raise CassetteError(shorten(secrets.mask(f"no completion: {canonical_json(error or body)}")))
 

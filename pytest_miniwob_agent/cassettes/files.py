@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -87,6 +87,7 @@ class ItemFiles:
         state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
             cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
         run: a folder that the processes of this run share; None if no other test has the item.
+        allow: regular expressions of what looks like a secret and is none.
         on_wait: is told that another process has the item for long, as one that is suspended does.
 
     Attributes:
@@ -111,10 +112,11 @@ class ItemFiles:
         family: str = "",
         state: Path | None = None,
         run: Path | None = None,
+        allow: Collection[str] = (),
         on_wait: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._folder, self._state = folder, state or folder / ".miniwob"
-        self.stem, self._family = stem, family
+        self.stem, self._family, self.allow = stem, family, allow
         self.cassette = folder / f"{stem}.yaml"
         self.partial = folder / f"{stem}{PARTIAL}"
         self._unused = self._state / ASIDE / f"{stem}{UNUSED}"
@@ -247,7 +249,7 @@ class ItemFiles:
         unused = _read(self._unused)
         left = without(calls, [*_read(self.cassette), *unused])
         if left:
-            write_cassette(self._unused, [*unused, *left])
+            write_cassette(self._unused, [*unused, *left], allow=self.allow)
             self.remarks.append(
                 f"{display_path(self.partial)} began from another cassette than the present one "
                 f"and was not continued: {counted(len(left), 'call')} "
@@ -281,7 +283,7 @@ class ItemFiles:
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         more: dict[str, Any] = {"recording": "all"} if self.mode is Record.ALL else {}
         more |= {} if self.clock is None else {"clock": self.clock}
-        write_cassette(path, calls, self._noted, began_from=self._digest, **more)
+        write_cassette(path, calls, self._noted, allow=self.allow, began_from=self._digest, **more)
         return path
 
     @property
@@ -300,16 +302,16 @@ class ItemFiles:
         added = without(unused, stored)
         if added:
             stored = [*stored, *added]
-            write_cassette(self._unused, stored)
+            write_cassette(self._unused, stored, allow=self.allow)
         present = self.cassette.read_text("utf-8") if self.cassette.exists() else ""
         if not calls:
             self.cassette.unlink(missing_ok=True)
         elif present != dump_cassette(calls, self._noted):
-            write_cassette(self.cassette, calls, self._noted)
+            write_cassette(self.cassette, calls, self._noted, allow=self.allow)
         if not unused:
             self._unused.unlink(missing_ok=True)
         elif without(stored, unused):
-            write_cassette(self._unused, unused)
+            write_cassette(self._unused, unused, allow=self.allow)
         self.partial.unlink(missing_ok=True)
         if self._done is not None:
             write_atomically(self._done, "")

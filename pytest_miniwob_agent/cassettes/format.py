@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from http import HTTPStatus
 from pathlib import Path
@@ -29,6 +29,7 @@ from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+from pytest_miniwob_agent.core.secrets import refuse
 from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, is_answer
 
@@ -93,19 +94,24 @@ def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str,
     )
 
 
-def write_cassette(path: Path, calls: Sequence[Call], screens: int = 1, **metadata: Any) -> None:
+def write_cassette(
+    path: Path,
+    calls: Sequence[Call],
+    screens: int = 1,
+    *,
+    allow: Collection[str] = (),
+    **metadata: Any,
+) -> None:
     """Write a cassette atomically, with the version of its screens and further keys.
+
+    `allow` are regular expressions of what looks like a key and is none.
 
     Raises:
         CassetteError: a text in a call looks like a key; nothing is written.
         CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
     """
     for number, call in enumerate(calls, start=1):
-        if found := call.secrets:
-            raise CassetteError(
-                f"{display_path(path)} was not written: call {number} holds what looks like a "
-                f"secret ({found[0].kind})"
-            )
+        refuse(call.secrets, f"{display_path(path)} was not written: call {number}", allow=allow)
     text = dump_cassette(calls, screens, **metadata)
     try:
         write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for

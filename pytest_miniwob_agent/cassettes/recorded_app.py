@@ -6,7 +6,7 @@ import asyncio
 import base64
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from pytest_miniwob_agent.cassettes.drift import diff
 from pytest_miniwob_agent.cassettes.folder import TRAFFIC
+from pytest_miniwob_agent.cassettes.leaks import Leaks, Searched
 from pytest_miniwob_agent.cassettes.traffic import (
     SHOWN,
     Bodies,
@@ -23,7 +24,6 @@ from pytest_miniwob_agent.cassettes.traffic import (
     Trial,
     digest_of,
 )
-from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.app import (
     REFUSED,
     AppTask,
@@ -37,6 +37,7 @@ from pytest_miniwob_agent.core.app import (
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.code_digest import code_digest
 from pytest_miniwob_agent.core.data import MASKS, Mask, masked
+from pytest_miniwob_agent.core.decoding import charset_of
 from pytest_miniwob_agent.core.errors import (
     CassetteError,
     CassetteNotWritten,
@@ -96,6 +97,7 @@ class RecordedApp:
         anew: True to record whatever is on the tape.
         checks: True to check the app as it is now, if there is a tape; else the app is recorded.
         records: True if the tape may be written.
+        searched: what was found in bodies that other items have stored.
 
     Attributes:
         screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
@@ -115,8 +117,11 @@ class RecordedApp:
         anew: bool = False,
         checks: bool = False,
         records: bool = True,
+        searched: Searched | None = None,
     ) -> None:
         self.path = folder / f"{stem}{TRAFFIC}"
+        self._searched = {} if searched is None else searched
+        self._leaks = Leaks(task, self.path, self._searched)
         self._task, self._seed, self._limits, self._start = task, seed, limits, start
         self._bodies = Bodies(folder)
         self._app: tuple[Any, Origin] | None = None
@@ -177,12 +182,14 @@ class RecordedApp:
     def rewind(self) -> None:
         """Begin the episode again."""
         if self._app is not None:
-            self._traffic = Traffic(self._app[1].origins)
+            self._traffic = Traffic(self._app[1].origins, allow=list(self._task.allow))
         self._number, self._left = 0, []
+        self._leaks = Leaks(self._task, self.path, self._searched)
 
     def begin_trial(self) -> Beginning:
         """Begin the next trial."""
         self._end_trial()
+        self._leaks.check()
         self._questions = self._made = 0
         self._requests = []
         goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)
@@ -196,6 +203,8 @@ class RecordedApp:
                 _outside_of_loops(self._task.call, "setup", self._app[0], self._seed)
             self._trial = Trial(goal, start)
             self._traffic.trials.append(self._trial)
+            self._may_keep(f"the goal of trial {self._number + 1}", goal, replaced=False)
+            self._may_keep(f"the start of trial {self._number + 1}", start, replaced=False)
         else:
             if not self.path.exists():
                 raise NotRecorded(f"there is no traffic {display_path(self.path)}")
@@ -259,12 +268,12 @@ class RecordedApp:
             step, request.kind, request.method, request.url, digest_of(request.sent), text
         )
         exchange.socket = request.socket
-        self._check_secrets(request, [request.url, text], (), b"")
+        self._may_keep(request, request.url, replaced=False)
+        self._may_keep(f"what is sent by {request}", request.sent, replaced=False)
         if answer is not None:
             exchange.status, exchange.headers = answer.status, _kept(answer.headers)
             exchange.socket = answer.socket
-            self._check_secrets(request, [], exchange.headers, answer.body)
-            exchange.body = self._keep(answer.body)
+            exchange.body = self._keep(f"the answer to {request}", answer)
             if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
                 raise PageError(
                     f"the app answers {request}, with which AppTask {self._task.name!r} begins, "
@@ -279,9 +288,21 @@ class RecordedApp:
         self._trial.exchanges.append(exchange)
         return answer
 
-    def _keep(self, body: bytes) -> str:
-        if self.checked:
-            return digest_of(body)
+    def _may_keep(
+        self, place: object, data: Any, charset: str = "utf-8", *, replaced: bool
+    ) -> bool:
+        """True unless data holds a secret; of an app that is checked nothing is kept."""
+        return not self.checked and self._leaks.search(place, data, charset, replaced=replaced)
+
+    def _keep(self, place: str, answer: PageResponse) -> str:
+        """Keep the body of an answer; return its digest."""
+        headers = [{name: value} for name, value in _kept(answer.headers)]
+        self._may_keep(f"a header of {place}", headers, replaced=True)
+        charset = charset_of(answer.header("content-type"))
+        may = self._may_keep(place, answer.body, charset, replaced=answer.is_text)
+        return self._store(answer.body) if may else digest_of(answer.body)
+
+    def _store(self, body: bytes) -> str:
         try:
             return self._bodies.write(body)
         except OSError as error:
@@ -327,12 +348,15 @@ class RecordedApp:
         if answer := line.pop("response", None):
             headers = _kept(answer.headers)
             line |= {"status": answer.status, "headers": headers, "stream": answer.socket}
-            self._check_secrets(where, [], headers, answer.body)
-            line["body"] = self._keep(answer.body)
-        elif data := line.get("data"):
-            self._check_secrets(where, [], (), data.encode())
-            if len(data) > SHOWN:
-                line["body"] = self._keep(line.pop("data").encode())
+            line["body"] = self._keep(where, answer)
+            return line
+        data, binary = line.get("data", ""), line.get("binary", False)
+        others = {name: value for name, value in line.items() if name != "data"}
+        self._may_keep(where, others, replaced=False)
+        said = base64.b64decode(data) if binary else data.encode()
+        may = self._may_keep(where, said, replaced=not binary)
+        if len(data) > SHOWN and may:
+            line["body"] = self._store(line.pop("data").encode())
         return line
 
     def _read(self, line: dict[str, Any]) -> PageMessage:
@@ -396,6 +420,7 @@ class RecordedApp:
 
         A page that is `driven` by a program is judged at any time: its requests decide.
         """
+        self._leaks.check()
         self._questions += 1
         task, kept = self._task, self._trial
         trial = replace(trial, requests=self._requests)
@@ -448,6 +473,7 @@ class RecordedApp:
             if self._number < min(len(self._traffic.trials), self._limits.trials):
                 raise self._drift(f"trial {self._number + 1} was not played")
             return
+        self._leaks.check()
         self._traffic.screens = self.screen_version or SCREEN_VERSION
         self._traffic.code = self._code
         recorded, self._app, self._traffic = self._traffic, None, None
@@ -462,17 +488,6 @@ class RecordedApp:
                 raise CassetteNotWritten(
                     f"{display_path(self.path)} can't be written: {error}"
                 ) from None
-
-    def _check_secrets(
-        self, what: object, texts: Sequence[str], headers: Iterable[tuple[str, str]], body: bytes
-    ) -> None:
-        text = body.decode("utf-8", "replace") if len(body) < 2**20 else ""
-        if found := secrets.find([*texts, *({name: value} for name, value in headers), text]):
-            raise CassetteError(
-                f"{what} holds what looks like a secret ({found[0].kind}), which would be "
-                f"stored in {display_path(self.path)}: name it by a regular expression in "
-                "AppTask(redact=[...]), and neither the page nor the recording gets it"
-            )
 
     def _not_on_tape(self, request: PageRequest, step: int) -> Drift:
         same = [

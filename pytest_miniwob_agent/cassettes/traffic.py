@@ -142,8 +142,9 @@ class Traffic:
     """The traffic of an item: origins in the browser, the app's own first, and trials.
 
     `screens` is the version of the page's screens (`observations.SCREEN_VERSION`), `clock` the
-    page's clock at the beginning of each trial, in seconds since 1970 (`core.app.Beginning`), and
-    `code` has digests of the task's functions by their names (`core.code_digest`).
+    page's clock at the beginning of each trial, in seconds since 1970 (`core.app.Beginning`),
+    `code` has digests of the task's functions by their names (`core.code_digest`), and `allow` is
+    the task's.
     """
 
     origins: list[str]
@@ -151,6 +152,7 @@ class Traffic:
     screens: int = 1
     clock: float | None = None
     code: dict[str, str] = field(default_factory=dict)
+    allow: list[str] = field(default_factory=list)
 
     @property
     def bodies(self) -> dict[str, str]:
@@ -168,6 +170,7 @@ class Traffic:
         noted: dict[str, Any] = {"screens": self.screens} if self.screens > 1 else {}
         noted |= {} if self.clock is None else {"clock": self.clock}
         noted |= {"code": self.code} if self.code else {}
+        noted |= {"allow": self.allow} if self.allow else {}
         lines: list[Any] = [{"schema": SCHEMA, "origins": self.origins, **noted}]
         known: dict[tuple[tuple[str, str], ...], int] = {}
         count = 0
@@ -206,8 +209,13 @@ class Traffic:
             head = json.loads(first)
             if head["schema"] != SCHEMA:
                 raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
-            screens, clock = checked_screens(head.get("screens", 1)), checked_clock(head)
-            traffic = cls(_origins(head), screens=screens, clock=clock, code=_code(head))
+            traffic = cls(
+                _origins(head),
+                screens=checked_screens(head.get("screens", 1)),
+                clock=checked_clock(head),
+                code=_code(head),
+                allow=[re.compile(one).pattern for one in head.get("allow", [])],
+            )
             for number, text in enumerate(others, start=2):
                 place = f"{display_path(path)}:{number}"
                 traffic._add(_checked(json.loads(text)), known)

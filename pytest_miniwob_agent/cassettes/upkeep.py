@@ -8,8 +8,9 @@ import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from pytest_miniwob_agent.cassettes.files import read_picture
@@ -31,7 +32,7 @@ from pytest_miniwob_agent.cassettes.traffic import Bodies, Traffic
 from pytest_miniwob_agent.core.app import CATEGORY
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.secrets import find, mask
+from pytest_miniwob_agent.core.secrets import Secret, find, mask
 from pytest_miniwob_agent.core.text import counted, sanitize_line, sanitize_lines, section_lines
 from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.apis import CHAT
@@ -103,21 +104,27 @@ def _check_file(folder: Path, file: CassetteFile) -> list[Finding]:
         findings.append(Finding("alone", path, what, note=True))
     damage = ""
     calls: Sequence[Call] = ()
+    allow: Sequence[str] = ()
     of_bodies: list[str] = []
     try:
+        traffic = folder / f"{file.stem}{TRAFFIC}"
         if file.ending == TRAFFIC:
-            for digest, what in Traffic.load(path).bodies.items():
-                body = Bodies(folder).read(digest).decode("utf-8", "replace")
-                of_bodies += [f"{secret.kind} in {what}" for secret in find(body)]
+            tape = Traffic.load(path)
+            allow = tape.allow
+            for digest, what in tape.bodies.items():
+                found = _find_in_body(folder, digest)
+                of_bodies += [f"{one} in {what}" for one in _named(found, allow)]
         else:
+            with suppress(CassetteError):  # which is told of the traffic itself
+                allow = Traffic.load(traffic).allow if traffic.exists() else ()
             calls = read_cassette(path)
             for digest in {digest for call in calls for digest in call.request.pictures}:
                 read_picture(folder, digest)
     except CassetteError as error:
         damage = str(error)
     text = "" if path.is_dir() else path.read_text(encoding="utf-8", errors="replace")
-    found = dict.fromkeys([*_find_leaks(text, calls), *of_bodies])
-    leaks = (f"{leak}: revoke the key, then record again" for leak in found)
+    told = dict.fromkeys([*_find_leaks(text, calls, allow), *of_bodies])
+    leaks = (f"{leak}: revoke the key, then record again" for leak in told)
     findings += [Finding("leak", path, what) for what in leaks]
     if damage:
         findings.append(Finding("damaged", path, damage))
@@ -127,19 +134,32 @@ def _check_file(folder: Path, file: CassetteFile) -> list[Finding]:
     return findings
 
 
-def _find_leaks(text: str, calls: Sequence[Call]) -> list[str]:
+@cache  # several items have the same bodies
+def _find_in_body(folder: Path, digest: str) -> list[Secret]:
+    return find(Bodies(folder).read(digest))
+
+
+def _named(secrets: Iterable[Secret], allow: Collection[str]) -> Iterator[str]:
+    """Name the secrets that are not allowed, with how they are hidden."""
+    for secret in secrets:
+        if not secret.is_allowed(allow):
+            yield f"{secret.kind} {secret.encoding}".rstrip()
+
+
+def _find_leaks(text: str, calls: Sequence[Call], allow: Collection[str]) -> list[str]:
     """Name the keys in a cassette's text, else those that only a call shows.
 
     In the text they are written with an escape, or in pieces as in a stream.
     """
-    leaks = []
-    for secret in find(text):
-        line = text[: text.index(secret.text)].count("\n") + 1
-        leaks.append(f"{secret.kind} in line {line}")
+    found = [secret for secret in find(text) if not secret.is_allowed(allow)]
+    leaks = [f"{secret.kind} in line {secret.line}" for secret in found if not secret.encoding]
     plain = all(call.request.path == CHAT and isinstance(call.answer, dict) for call in calls)
-    if not leaks and not (plain and "\\" not in text and "''" not in text):
+    if not leaks and (found or not plain or "\\" in text or "''" in text):
         for number, call in enumerate(calls, start=1):
-            leaks += [f"{secret.kind} in call {number}" for secret in call.secrets]
+            leaks += [f"{one} in call {number}" for one in _named(call.secrets, allow)]
+    if not leaks:
+        lines = enumerate(text.split("\n") if found else [], start=1)
+        leaks = [f"{one} in line {n}" for n, line in lines for one in _named(find(line), allow)]
     return list(dict.fromkeys(leaks))
 
 

@@ -13,5 +13,5 @@
 - `code_digest`: what a function does, as a digest.
 - `files`: atomic writing, and paths as shown.
 - `text`: foreign texts made harmless or wrapped, counts and lists in words, tables.
-- `secrets`: keys in data, found and masked.
+- `secrets`: keys in data, found and masked; `decoding` has what encodings hide.
 """

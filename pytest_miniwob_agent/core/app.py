@@ -34,6 +34,9 @@ FUNCTION = "a plain function, neither async nor with yield"
 UNNOTED = 1_600_000_000
 """The clock, in seconds since 1970, of pages whose recording notes none: an early one, of 2020."""
 
+TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
+"""Media types in which the app's address may stand, and what a task redacts."""
+
 CLOCK = "seconds since 1970, such as datetime(2030, 1, 1, tzinfo=UTC).timestamp()"
 
 _REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
@@ -145,6 +148,12 @@ class PageResponse:
     def header(self, name: str) -> str:
         """Return the value of a header, by its lower-case name; empty if it is missing."""
         return _header(self.headers, name)
+
+    @property
+    def is_text(self) -> bool:
+        """True if texts in it are replaced; without a type, browsers look at the body, too."""
+        content = self.header("content-type")
+        return bool(TEXT.search(content)) or not (content or b"\0" in self.body)
 
 
 def _header(headers: Iterable[tuple[str, str]], name: str) -> str:
@@ -263,6 +272,7 @@ class AppTask:
             by regular expression, or a function of the text.
         redact: regular expressions of secrets that neither page nor tape may have: the page gets a
             stand-in, and the app the secret.
+        allow: regular expressions of what looks like a secret and is none.
         clock: the page's clock at the beginning of a trial, in seconds since 1970, for an app
             whose own clock is frozen; by default the time at which the item is recorded.
         origins: further origins that the page may use, such as that of a login.
@@ -286,6 +296,7 @@ class AppTask:
     dialogs: Mapping[str, bool | str] = field(default_factory=dict)
     scrub: Mapping[str, str] | Callable[[str], str] | None = None
     redact: Collection[str] = ()
+    allow: Collection[str] = ()
     clock: float | None = None
     origins: Collection[str] = ()
     viewport: tuple[int, int] = (1280, 720)
@@ -314,11 +325,8 @@ class AppTask:
                 self.scrub is None or _is_function(self.scrub) or _are_replacements(self.scrub),
                 "a function of a text, or replacements by regular expressions",
             ),
-            (
-                "redact",
-                _are_texts(self.redact) and _are_replacements(dict.fromkeys(self.redact, "")),
-                "a list of regular expressions",
-            ),
+            ("redact", _are_patterns(self.redact), "a list of regular expressions"),
+            ("allow", _are_patterns(self.allow), "a list of regular expressions"),
             ("clock", self.clock is None or is_time(self.clock), CLOCK),
             ("origins", _are_texts(self.origins), "a list of addresses and names of fixtures"),
             (
@@ -405,6 +413,10 @@ def _are_texts(value: Any) -> bool:
     return (
         not isinstance(value, str) and isinstance(value, Collection) and all(map(_is_text, value))
     )
+
+
+def _are_patterns(value: Any) -> bool:
+    return _are_texts(value) and _are_replacements(dict.fromkeys(value, ""))
 
 
 def _is_path(value: Any) -> bool:

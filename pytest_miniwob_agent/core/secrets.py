@@ -1,7 +1,12 @@
-r"""Keys, tokens and passwords in data: found before it is sent or kept, replaced where it is shown.
+r"""Keys, tokens and passwords in data: found before it is sent or kept, masked where it is shown.
 
-Data is searched as it is, and not as JSON or YAML: an escape such as `\n` there puts a letter in
-front of a key. So `find` and `mask` take data of any kind and walk it to its texts.
+Whatever is to be sent or stored is searched here, with what its encodings hide (`decoding`): `find`
+names the secrets, and `refuse` is an error. Data is searched as it is, and not as JSON or YAML: an
+escape such as `\n` there puts a letter in front of a key. So data of any kind is walked to its
+texts.
+
+A text is a secret by its value: it has the form of an issuer's keys, or it stands behind a name
+such as `apiKey` and is not made of words, as names and placeholders are.
 """
 
 from __future__ import annotations
@@ -12,12 +17,15 @@ import operator
 import os
 import re
 from base64 import b64decode
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import is_dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
+
+from pytest_miniwob_agent.core.decoding import Unsearchable, View, views
+from pytest_miniwob_agent.core.errors import CassetteError
 
 KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 """The environment variables with keys of model servers."""
@@ -37,8 +45,9 @@ _PICTURE = re.compile(
 )
 """A data URL or the Base64 of a picture, whose letters may look like a key by chance."""
 
-_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
-"""The start of a word, also after an escape such as `\\n`: a log may quote a text so."""
+_START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\0-\x1f\x7f-\x9f\ufffd][A-Za-z0-9]))"
+"""The start of a word, also after an escape such as `\\n`, as a log may quote a text, and after a
+letter that is a length in binary data."""
 
 _BEGUN = r"(?:(?<![A-Za-z0-9].)|(?<=\\[nrt].))"
 """The same behind the first character, which is searched for faster where it is a rare one."""
@@ -52,22 +61,51 @@ _VALUE = (
     r"|(?=[\w-]{0,200}?[a-z])(?=[\w-]{0,200}?[A-Z])[\w-]{16,}(?![\w.(\[-]))"
 )
 
-_NAME = (
-    r"(?:(?i:(?:access|account|api|app|auth|client|private|refresh|secret|service|session"
-    r"|subscription)[-_ ]?(?:key|token|secret)|authorization)"
-    r"|[A-Z\d]_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD))"
-)
-"""Names such as `x-api-key`, `accessToken`, `DB_PASSWORD`."""
-
 _ENDS = ("key", "token", "secret", "password", "passwd", "authorization")
-_MARKS = ("=", ":", " =", " :", '"', "'", "`", "\\")
-"""The ends of such names, and what `_IS` begins with."""
+
+_NAMED = re.compile(
+    f"(?:{'|'.join(_ENDS)})"
+    r"(?=[\\\"'`]{0,4} ?(?:=>|:=|[:=]))"
+)
+"""The end of a name that has a value, in lower case."""
+
+_NAME = re.compile(
+    r"(?P<header>(?i:x-api-key|authorization))\Z"
+    r"|(?:(?i:(?:access|account|api|app|auth|client|private|refresh|secret|service|session"
+    r"|subscription)[-_ ]?(?:key|token|secret))"
+    r"|[A-Z\d]_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD))\Z",
+    re.ASCII,
+)
+"""Names such as `accessToken`, `DB_PASSWORD`, and those of headers whose value is always a key."""
+
+_VALUE_OF = re.compile(f"{_IS}(?:[A-Za-z]+ )?{_VALUE}", re.ASCII)
+
+_OF_PAGE = re.compile(r"[cx]srf[\w-]*\Z", re.IGNORECASE)
+"""Names of tokens that an app gives to each page, to know its forms by."""
+
+_CHUNK = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = re.compile("(?!.*[^aeiou]{5})(?=.{3})[a-z]*[aeiou][a-z]*", re.IGNORECASE)
+"""The parts of a name in code, and those of them that are words."""
+
+_NOBODY = re.compile(
+    r".*:(?:\$.*|%\w|%\(\w+\)s|[*.?x_-]+)"
+    r"|(?:user|username|usr|name|login):(?:pass|password|passwd|pwd|secret)",
+    re.IGNORECASE,
+)
+"""A placeholder for user and password."""
+
+_STAND_IN = re.compile(r"redacted-\d+")
+"""What a page gets in the place of what matches `AppTask(redact=[...])`."""
+
+_LEAST_IN_NOISE = 12
+"""Characters of a match that is none by chance, in data that is no text."""
 
 _FORMS = [
     (kind, marks.split("|") if marks else [], re.compile(pattern, re.ASCII))
     for kind, marks, pattern in (
         ("private key", "-----begin",
-         r"-----BEGIN (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----(?:[^-]|-(?!----)){0,20000}"
+         r"-----BEGIN (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----"
+         r"(?=[\s\S]{0,300}?[A-Za-z\d+/]{16})(?:[^-]|-(?!----)){0,20000}"
          r"(?:-----END (?:[A-Z\d]+ )*PRIVATE KEY(?: BLOCK)?-----)?"),
         ("Anthropic key", "sk-ant-", _START + r"sk-ant-[\w-]{20,}"),
         ("OpenRouter key", "sk-or-", _START + r"sk-or-[\w-]{20,}"),
@@ -97,11 +135,10 @@ _FORMS = [
          _START + r"(?i:basic)\s+([A-Za-z\d+/]{6,}={0,2})(?![\w+/=])"),
         ("JSON Web Token", "eyj", _START + r"eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]*"),
         ("password in a URL", "://",
-         r"://([^\s/@:]*:[^\s/@]+)@|://((?=[\w.~-]{0,200}?\d)[\w.~-]{20,})@"),
+         r"://([^\s/@:\"'`{}<>\[\]\\|]*:[^\s/@\"'`{}<>\[\]\\|]+)@"
+         r"|://((?=[\w.~-]{0,200}?\d)[\w.~-]{20,})@"),
         ("key in a URL", "key=|token=|sig=|signature=",
          r"[?&](?i:key|token|auth|sig|signature)=((?=[\w%+/.~-]{0,200}?\d)[\w%+/.~-]{16,}=*)"),
-        ("API key", "",
-         _NAME + _IS + "(?:[A-Za-z]+ )?" + _VALUE),
     )
 ]  # fmt: skip
 """The forms of secrets: a name, lower-case texts, and a pattern. A text with such a secret contains
@@ -111,31 +148,147 @@ Where several match the same text, the first one gives the kind. Issuers documen
 scanners such as gitleaks and detect-secrets know them too.
 """
 
+_BY_VALUE = (
+    "OpenAI key", "key of a model server", "token of a service", "bearer token", "key in a URL",
+)  # fmt: skip
+"""Kinds whose form also fits names, such as those of classes in style sheets."""
+
+_BY_NAME = ("API key", "Basic credentials", "key in a URL", "password in a URL")
+"""Kinds that are known by what is before them."""
+
+REDACTED = "matches AppTask(redact=[...])"
+"""The kind of what an app's author has named."""
+
+_LONG = 100_000
+"""Characters of a text that is not kept with what was found in it."""
+
 Data = TypeVar("Data")
 
 
-class Secret(NamedTuple):
-    """A secret in data: what it is called, and its text."""
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in data.
+
+    Args:
+        kind: what it is called.
+        text: the secret itself.
+        encoding: how it is hidden, as `decoding.View` says it; empty if it can be read.
+        whole: the text that it was found in.
+        start: its place there.
+    """
 
     kind: str
     text: str
+    encoding: str = ""
+    whole: str = field(default="", repr=False)
+    start: int = 0
+
+    @property
+    def line(self) -> int:
+        """The number of its line."""
+        return self.whole.count("\n", 0, self.start) + 1
+
+    @property
+    def excerpt(self) -> str:
+        """What is around it in its line, with the first characters of the secret alone."""
+        end = self.start + len(self.text)
+        before = self.whole[max(self.start - 40, 0) : self.start].splitlines()[-1:]
+        after = self.whole[end : end + 20].splitlines()[:1]
+        return mask("".join([*before, self._head, "\u2026", *after]).strip())
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression that finds it by its name, or else by its first characters."""
+        before = self.whole[: self.start][-60:]
+        name = re.search(r"[\w-]+[^\w\n]{1,12}\Z", before) if self.kind in _BY_NAME else None
+        head = f"(?<={_escaped(name[0])})" if name else _escaped(self._head)
+        left = self.text if name else self.text[len(self._head) :]
+        others = "".join(sorted(set(re.sub(r"\w", "", left, flags=re.ASCII))))
+        spaced = bool(re.search(r"\s", others))
+        letters = _escaped(re.sub(r"\s", "", others)).replace("-", r"\-") + r"\s" * spaced
+        one = rf"[\w{letters}]" if letters else r"\w"
+        return head + one + (f"{{{len(left)}}}" if spaced else "+")
+
+    def is_allowed(self, patterns: Collection[str]) -> bool:
+        """Return True if one of these regular expressions matches it, with what is around it."""
+        found = (match.span() for one in patterns for match in re.finditer(one, self.whole))
+        return _is_within((self.start, self.start + len(self.text)), found)
+
+    @property
+    def _head(self) -> str:
+        return self.text[: min(len(self.text) // 4, 4)]
 
 
-def find(data: Any) -> list[Secret]:
-    """Find the secrets in a text, or in all texts of a mapping, sequence or dataclass.
+def _escaped(text: str) -> str:
+    return re.sub(r"\\([ #&~\-])", r"\1", re.escape(text))
 
-    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`.
+
+def find(
+    data: Any,
+    charset: str = "utf-8",
+    *,
+    redact: Collection[str] = (),
+) -> list[Secret]:
+    """Find the secrets in bytes or a text, or in all texts of a mapping, sequence or dataclass.
+
+    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`, and with
+    what its encodings hide.
+
+    Args:
+        data: the data.
+        charset: that of bytes.
+        redact: regular expressions of further secrets.
     """
     found: list[Secret] = []
     pairs = _known()
 
-    def search(text: str, name: str) -> str:
-        spans = _spans(text, name, pairs)
-        found.extend(Secret(kind, text[start:end]) for start, end, kind in spans)
-        return text
+    def search(data: Any, name: str) -> Any:
+        here: dict[tuple[str, str], Secret] = {}
+        for view in views(data, charset):
+            text = view.text
+            spans = _spans(text, "" if view.encoding else name, pairs)
+            for one in redact:
+                spans += [(*span, REDACTED) for span in _matches(one, view)]
+            for start, end, kind in spans:
+                secret = Secret(kind, text[start:end], view.encoding, text, start)
+                here.setdefault((kind, secret.text), secret)
+        found.extend(here.values())
+        return data
 
-    map_texts(data, search)
+    try:
+        search(data, "") if isinstance(data, bytes) else map_texts(data, search)
+    except Unsearchable as error:
+        found.append(Secret(f"what {error}", ""))
     return found
+
+
+def refuse(
+    found: Iterable[Secret], what: str, then: str = "", *, allow: Collection[str] = ()
+) -> None:
+    """Refuse what is to be sent or stored, for the secrets that were found in it.
+
+    Raises:
+        CassetteError: there is one, and it is not allowed; the message begins with `what`, and ends
+            with `then`.
+    """
+    for secret in found:
+        if not secret.is_allowed(allow):
+            raise CassetteError(f"{what} holds what looks like a secret ({secret.kind}){then}")
+
+
+def _matches(pattern: str, view: View) -> list[tuple[int, int]]:
+    """Return the spans of what a user's pattern finds, but for stand-ins, and noise by chance."""
+    spans = [match.span() for match in re.finditer(pattern, view.text) if match[0]]
+    if spans:
+        stand_ins = [match.span() for match in _STAND_IN.finditer(view.text)]
+        spans = [span for span in spans if not _is_within(span, stand_ins)]
+    if any(end - start < _LEAST_IN_NOISE for start, end in spans) and view.is_noise:
+        return [(start, end) for start, end in spans if end - start >= _LEAST_IN_NOISE]
+    return spans
+
+
+def _is_within(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool:
+    return any(start <= span[0] and span[1] <= end for start, end in others)
 
 
 def mask(data: Data, known: Collection[str] = ()) -> Data:
@@ -205,7 +358,7 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
         for kind, value in known
         for match in re.finditer(re.escape(value), text)
     ]
-    matches += _in_form(text)
+    matches += (_in_form if len(text) < _LONG else _in_form.__wrapped__)(text)
     merged: list[tuple[int, int, int, str]] = []
     for start, end, rank, kind in sorted(matches):
         if merged and start < merged[-1][1]:  # two that overlap are one, of the first kind
@@ -219,16 +372,40 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
 @lru_cache(maxsize=1024)  # the texts of a screen and a conversation come again and again
 def _in_form(text: str) -> tuple[tuple[int, int, int, str], ...]:
     """Return start, end, place in the table and kind of what has a form of it, usually none."""
-    lowered = text.lower()
-    named = [name + mark for name in _ENDS if name in lowered for mark in _MARKS]
+    lowered = text.replace("\u0130", "I").lower()  # the one letter that would become two
     found = []
     for rank, (kind, marks, pattern) in enumerate(_FORMS):
-        possible = any(map(lowered.__contains__, marks or named))
+        possible = any(map(lowered.__contains__, marks)) if marks else True
         for match in pattern.finditer(text) if possible else ():
             start, end = match.span(match.lastindex or 0)
-            if kind != "Basic credentials" or _is_name_and_password(text[start:end]):
+            if _is_secret(kind, text[start:end]):
                 found.append((start, end, rank, kind))
+    named_at = _NAMED.finditer(lowered) if any(map(lowered.__contains__, _ENDS)) else ()
+    for named in named_at:
+        place = max(named.start() - 24, 0), named.end()
+        name, value = _NAME.search(text, *place), _VALUE_OF.match(text, named.end())
+        if not name or not value or _OF_PAGE.search(text, *place):
+            continue
+        if name["header"] or not _is_made_of_words(value[1]):
+            found.append((*value.span(1), len(_FORMS), "API key"))
     return tuple(found)
+
+
+def _is_secret(kind: str, text: str) -> bool:
+    if kind == "Basic credentials":
+        return _is_name_and_password(text)
+    if kind == "password in a URL":
+        return not (_NOBODY.fullmatch(text) if ":" in text else _is_made_of_words(text))
+    return not (kind in _BY_VALUE and _is_made_of_words(text))
+
+
+def _is_made_of_words(value: str) -> bool:
+    """Return True for a name as in code, or a placeholder, such as `HTML5_QRCODE_DATA`."""
+    chunks = _CHUNK.findall(value)
+    words = [chunk for chunk in chunks if _WORD.fullmatch(chunk)]
+    numbers = sum(chunk.isdigit() for chunk in chunks)
+    in_words = 10 * sum(map(len, words)) >= 6 * sum(map(len, chunks))
+    return len(set(value)) <= 2 or numbers == len(chunks) or (in_words and numbers <= len(words))
 
 
 def _is_name_and_password(text: str) -> bool:

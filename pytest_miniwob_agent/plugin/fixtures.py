@@ -138,6 +138,7 @@ def _open_app(
         anew=mode is Record.ALL,
         checks=settings.app == "live",
         records=mode.writes,
+        searched=request.config.stash[STATE].searched,
     )
     kind = run.problem.page.perturbation
     page = AppPage(browser, case, run.problem.page, run.app)

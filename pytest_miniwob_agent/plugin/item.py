@@ -190,6 +190,7 @@ class ItemRun:
             family=family_of(agent),
             state=settings.pending.parent,
             run=self._state.shared,
+            allow=app.allow if (app := self.problem.page.app) else (),
             on_wait=self._say,
         )
         budget = self._budget(model) if files.mode.live else None

@@ -25,6 +25,7 @@ from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.leaks import Searched
     from pytest_miniwob_agent.telemetry import Traces
 
 
@@ -154,6 +155,7 @@ class State:
         past_mocks: a context for model calls, for `LiveModel`.
         pages: the page of each task that was collected, by the task's name.
         loops: the event loops of agents, in the thread of the tests.
+        searched: what was found in the bodies of apps' answers.
     """
 
     settings: Settings
@@ -170,6 +172,7 @@ class State:
     past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext
     pages: dict[str, TaskPage] = field(default_factory=dict)
     loops: AgentLoops = field(default_factory=AgentLoops)
+    searched: Searched = field(default_factory=dict)
 
     @cached_property
     def agent(self) -> Agent:

@@ -1,13 +1,28 @@
 """Keys in texts. Those here are assembled at run time, so that no scanner takes them for real."""
 
 import base64
+import bz2
+import gzip
+import html
+import io
+import json
+import lzma
+import re
+import zipfile
+import zlib
 from dataclasses import dataclass, field
 
 import pytest
 
 from pytest_miniwob_agent import Action
+from pytest_miniwob_agent.core import decoding
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.core.secrets import Secret, find, mask
+from pytest_miniwob_agent.core.secrets import find, mask
+
+
+def found(data, **options):
+    return [(secret.kind, secret.text) for secret in find(data, **options)]
+
 
 KEY = "sk-" + "aB3" * 16
 KEYS = {
@@ -46,7 +61,7 @@ TEMPLATES = ("{}", "key: {}.", '{{"k": "{}"}}', "a\n{}\nb", "k={}&x=1", "a\t{}\r
 def test_every_kind_of_key_is_found_and_redacted(key, kind):
     for template in TEMPLATES:
         text = template.format(key)
-        assert find(text) == [Secret(kind, key)], template
+        assert found(text) == [(kind, key)], template
         assert mask(text) == template.format(f"[{kind}]")
 
 
@@ -82,7 +97,7 @@ CREDENTIALS = base64.b64encode(b"user:pass").decode()
 )
 def test_a_key_is_found_by_the_text_around_it(text, secret, kind):
     whole = text.format(secret)
-    assert find(whole) == [(kind, secret)]
+    assert found(whole) == [(kind, secret)]
     assert mask(whole) == text.format(f"[{kind}]")
 
 
@@ -102,6 +117,17 @@ def test_a_key_is_found_by_the_text_around_it(text, secret, kind):
         "secret_key: none", "a token: of love", "eyJ.eyJ.x", "-----BEGIN PUBLIC KEY-----",
         "https://www.google.com/search?q=key", "?key=none", "press_key(key='enter')",
         "gl-button-large-and-wide-1", "xoxo-xoxo-xoxo-xoxo", "gsk_model", "asia" * 5,
+        # Names and placeholders, by their values.
+        'BACK_KEY = "v2_back_button_10"', 'STORAGE_KEY="HTML5_QRCODE_DATA",',
+        "sk-cube-grid-animation-2",
+        "const ELEMENT_KEY = '__lexicalTableSelection';", "OID_PUBLIC_KEY = '1.2.840.10045.2.1'",
+        'SUBSCRIPTION_KEY: "Ocp-Apim-Subscription-Key-V1"', "$npm_package_config_ports_webpack2",
+        "`https://${user}:${password}@${host}`", '"https://"+e.user+":"+e.password+"@"+e.host',
+        "postgres://%s:%s@%s/db", "ftp://user:pass@host", "http://$USER:$PASSWORD@host",
+        "-----BEGIN PRIVATE KEY-----\\nXXXX\\n-----END PRIVATE KEY-----",
+        "API_TOKEN = 'xxxxxxxxxxxx1'",
+        # A token of a page, for its forms.
+        "window.CSRF_TOKEN = '" + "aB3z_" * 5, '"xsrf_session_token": "' + "aB3z_" * 5,
     ],
 )  # fmt: skip
 def test_other_texts_are_not_keys(text):
@@ -119,7 +145,7 @@ class Note:
 class TestData:
     def test_keys_and_values_are_searched_as_they_are_and_not_as_they_are_encoded(self):
         data = {"a": ["x", {f"\n{KEY}": 1}], "b": f"1\t{KEY}", "c": (1, None, True, f"\r\n{KEY}")}
-        assert find(data) == [("OpenAI key", KEY)] * 3
+        assert found(data) == [("OpenAI key", KEY)] * 3
         assert mask(data) == {
             "a": ["x", {"\n[OpenAI key]": 1}],
             "b": "1\t[OpenAI key]",
@@ -128,7 +154,7 @@ class TestData:
 
     def test_a_value_is_known_by_its_name(self):
         data = {"headers": {"X-Api-Key": ["my-Gateway-Secret-Value"], "Accept": "text/html"}}
-        assert find(data) == [("API key", "my-Gateway-Secret-Value")]
+        assert found(data) == [("API key", "my-Gateway-Secret-Value")]
         assert mask(data)["headers"] == {"X-Api-Key": ["[API key]"], "Accept": "text/html"}
         assert mask({"Authorization": f"Basic {CREDENTIALS}"}) == {
             "Authorization": "Basic [Basic credentials]"
@@ -136,7 +162,7 @@ class TestData:
 
     def test_dataclasses_are_searched_and_copied(self):
         note = Note("one", (Note(f"two {KEY}"), Status.SOLVED))
-        assert find(note) == [("OpenAI key", KEY)]
+        assert found(note) == [("OpenAI key", KEY)]
         masked = mask(note)
         assert masked == Note("one", (Note("two [OpenAI key]"), Status.SOLVED))
         assert masked.parts[1] is Status.SOLVED
@@ -163,7 +189,7 @@ class TestData:
 def test_the_value_of_openai_api_key_is_a_key_in_any_form(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "my.own*form")
     kind = "value of OPENAI_API_KEY"
-    assert find("it is my.own*form!") == [(kind, "my.own*form")]
+    assert found("it is my.own*form!") == [(kind, "my.own*form")]
     assert mask("it is my.own*form!") == f"it is [{kind}]!"
     assert find("it is myxownform") == []
     for short in ("", "none", "x"):
@@ -176,3 +202,93 @@ def test_the_shipped_cassettes_contain_no_keys(pytestconfig):
     files = list(pytestconfig.rootpath.glob("cassettes/**/*.yaml"))
     assert files
     assert [path for path in files if find(path.read_text(encoding="utf-8"))] == []
+
+
+def zipped(content):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", content)
+    return file.getvalue()
+
+
+def in_lines(content):
+    return base64.encodebytes(b"some words before it, as a mail has " * 3 + content)
+
+
+HIDDEN = {
+    "gzip": (lambda key: gzip.compress(key), "unpacked"),
+    "bzip2": (lambda key: bz2.compress(key), "unpacked"),
+    "xz": (lambda key: lzma.compress(key), "unpacked"),
+    "zlib": (lambda key: zlib.compress(key), "unpacked"),
+    "zip": (lambda key: zipped(key), "unpacked"),
+    "PDF": (lambda key: b"%PDF-1\nstream\n" + zlib.compress(key) + b"\nendstream", "unpacked"),
+    "UTF-16": (lambda key: key.decode().encode("utf-16"), "between zeros"),
+    "protobuf": (lambda key: b"\n3" + key + b"\x12\x02ab", ""),
+    "entities": (lambda key: "".join(f"&#{c};" for c in key).encode(), "in escapes"),
+    "escapes": (lambda key: "".join(f"\\u{c:04x}" for c in key).encode(), "in escapes"),
+    "hexadecimal escapes": (lambda key: "".join(f"\\x{c:02x}" for c in key).encode(), "in escapes"),
+    "percents": (lambda key: "".join(f"%{c:02x}" for c in key).encode(), "in escapes"),
+    "Base64": (lambda key: base64.b64encode(key), "in Base64"),
+    "Base64 in a path": (
+        lambda key: b"/file/x/" + base64.urlsafe_b64encode(b"{" + key), "in Base64"
+    ),
+    "Base64 in lines": (lambda key: in_lines(b"(" + key), "in Base64"),
+    "Base64 in JSON": (
+        lambda key: json.dumps({"a": in_lines(b"?~" + key).decode()}).encode(), "in Base64"
+    ),
+    "Base64 of gzip": (lambda key: base64.b64encode(gzip.compress(key)), "in Base64"),
+    "escapes in gzip": (lambda key: gzip.compress(html.escape(f"<{key!r}>").encode()), "unpacked"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("hide", "encoding"), HIDDEN.values(), ids=HIDDEN)
+def test_a_key_is_found_in_what_hides_it(hide, encoding):
+    for text in (KEY, "ghp_" + "a1" * 18):
+        [secret] = find(hide(text.encode()))
+        assert (secret.text, secret.encoding) == (text, encoding)
+
+
+def test_what_is_cut_off_is_searched_as_far_as_it_goes():
+    assert found(gzip.compress(KEY.encode() + bytes(2**20))[:-20]) == [("OpenAI key", KEY)]
+    assert found(b"PK\3\4 no archive") == found(b"\x1f\x8b no stream") == found(b"x\x9c no") == []
+
+
+def test_what_unpacks_to_too_much_is_no_text_without_a_secret(monkeypatch):
+    monkeypatch.setattr(decoding, "LARGEST", 10**6)
+    for pack in (gzip.compress, zlib.compress, zipped):
+        assert found(pack(bytes(10**6))) == []
+        [secret] = find(pack(bytes(10**6 + 1)))
+        assert secret.kind == "what unpacks to more than 1,000,000 bytes, which are not searched"
+
+
+def test_what_a_task_redacts_is_found_in_any_form():
+    redact = [r"Schl\u00fcssel-\w+", r"(?<=id=)\S+", r"[\w.]+@[\w.]+"]
+    kind = "matches AppTask(redact=[...])"
+    for charset in ("utf-8", "latin-1", "utf-16"):
+        data = "ein Schl\u00fcssel-ab12".encode(charset)
+        assert found(data, charset=charset, redact=redact) == [(kind, "Schl\u00fcssel-ab12")]
+    assert found("id=a1", redact=redact) == [(kind, "a1")]
+    for pattern in (*redact, r"(?<=id=)\w+"):
+        assert found("id=redacted-1", redact=[pattern]) == []  # the stand-in
+    noise = bytes(range(256)) * 4 + b"\1a@b\1"
+    assert found(noise, redact=redact) == []  # letters that stand there by chance
+    assert found(noise + b"ann.smith@shop.example\0", redact=redact) == [
+        (kind, "ann.smith@shop.example")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "excerpt", "pattern"),
+    [
+        ("a\n  const apiKey = '" + "aB3z_" * 5 + "';\nb", 2, "const apiKey = 'aB3z\u2026';",
+         r"(?<=apiKey = ')\w+"),
+        (f'{{"k": "{KEY}"}}', 1, '{"k": "sk-a\u2026"}', r"sk-a\w+"),
+        ("https://me:" + "pass" + "word@host", 1, "https://me\u2026@host", r"(?<=https://)[\w:]+"),
+        (PEM.format("") + "-----END PRIVATE KEY-----", 1, "----\u2026", r"----[\w\+\-/=\s]{115}"),
+    ],
+)  # fmt: skip
+def test_a_secret_has_a_place_and_a_pattern(text, line, excerpt, pattern):
+    [secret] = find(text)
+    assert (secret.line, secret.excerpt, secret.pattern) == (line, excerpt, pattern)
+    assert re.search(secret.pattern, text)[0] == secret.text
+    assert secret.is_allowed([secret.pattern])

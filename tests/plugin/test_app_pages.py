@@ -1,8 +1,12 @@
 """What pages of running apps do: windows, downloads, several origins, dialogs; programs on them."""
 
+import gzip
 import re
+from pathlib import Path
 
 import pytest
+
+from pytest_miniwob_agent.cassettes.upkeep import check_files
 
 OPENER = """<!DOCTYPE html><title>Opener</title>
     <button onclick="window.open('/popup?x', 'p', 'width=300')">Open</button>
@@ -63,13 +67,72 @@ def test_a_text_with_any_end_of_line_is_recorded_and_replayed(play):
     play({"/": page, "/save": "done"}, ["click id=1"], solved=solved)
 
 
-def test_a_secret_that_a_page_sends_is_an_error(app_pages):
-    page = """<button onclick="fetch('/save', { method: 'POST', body: key })">Save</button>
-        <script>const key = 'AK' + 'IAABCDEFGHIJKLMNOP'</script>"""
-    app_pages.write_task({"/": page, "/save": "done"}, ["click id=1"])
+KEYS = """
+    import gzip
+
+    class Leaking(Handler):
+        def do_GET(self):
+            if self.path == "/stream":
+                self.answer(f"id: SECRET-{'7x' * 4}\\ndata: 1\\n\\n", "text/event-stream")
+            elif self.path == "/packed":
+                self.send_response(200)
+                content = gzip.compress(b"AKIA" + b"ABCD1234" * 2)
+                self.send_header("Content-Type", "application/x-env")
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+            else:
+                super().do_GET()
+
+    @pytest.fixture
+    def leaking_app():
+        with serving(Leaking) as url:
+            yield url
+"""
+SCRIPT = """
+const PANEL_KEY = 'aB3z_aB3z_aB3z_aB3z_';
+const WIDGET_KEY = 'wq8z7t6s5r4p';
+const POSITION_KEY = 'HTML5_QRCODE_DATA';
+const address = `https://${user}:${password}@${host}`;
+window.CSRF_TOKEN = 'bC4y_bC4y_bC4y_bC4y_';
+"""
+LEAKS = r"""cassettes/*/1.traffic.jsonl is not written, as the traffic holds what looks like *
+  the answer to GET /app.js, line 2: API key: const PANEL_KEY = 'aB3z\u2026';
+  the answer to GET /app.js, line 3: API key: const WIDGET_KEY = 'wq8\u2026';
+  the answer to GET /packed, unpacked: AWS key: AKIA\u2026
+  what is sent by POST /save: GitHub token: ghp_\u2026
+  message 2 of trial 1: matches AppTask(redact=[[]...[]]): SEC\u2026
+  AppTask(redact=[[]r"(?<=PANEL_KEY = ')\w+", r"(?<=WIDGET_KEY = ')\w+"[]]) keeps them *
+  `redact` can't replace the others there: let the app do without the others
+  what is no secret belongs in AppTask(allow=[[]r"(?<=PANEL_KEY = ')\w+", r"*
+""".splitlines()
+
+
+def test_all_secrets_of_a_page_are_told_and_none_is_kept(app_pages):
+    page = """<script src=/app.js></script><button onclick="fetch('/save', { method: 'POST',
+        body: 'gh' + 'p_' + 'a1'.repeat(18) })">Save</button><script>
+        new EventSource('/stream').onmessage = () => {}; fetch('/packed');</script>"""
+    pages = {"/": page.replace("onclick=", "id=save onclick="), "/app.js": SCRIPT, "/save": "done"}
+    pages["/"] += "<script>save.click()</script>"
+    task = r'app="leaking_app", redact=[r"SECRET-\w+"]'
+    prompts = app_pages.write_task(pages, task=task, conftest=KEYS)
     result = app_pages.record()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["POST /save holds what looks like a secret (AWS*"])
+    result.stdout.fnmatch_lines([line.replace("\\u2026", "\u2026") for line in LEAKS])
+    assert prompts == []
+    stored = app_pages.path.glob("cassettes/**/*.*")
+    kept = [gzip.decompress(file.read_bytes()) for file in stored if file.suffix == ".gz"]
+    assert [content for content in kept if b"_KEY" in content or content[:2] == b"\x1f\x8b"] == []
+    assert list(app_pages.path.glob("cassettes/**/1.*")) == []
+
+    hidden, allowed = r"(?<=PANEL_KEY = ')\w+", [r"(?<=WIDGET_KEY = ')\w+", r"AKIA\w+", r"ghp_\w+"]
+    task = f'app="leaking_app", redact=[r"{hidden}"], allow={allowed}'
+    app_pages.play(pages, task=task, conftest=KEYS)
+    bodies = [gzip.decompress(file.read_bytes()) for file in app_pages.path.glob("**/*.gz")]
+    [script] = [body.decode() for body in bodies if b"PANEL_KEY" in body]
+    assert "PANEL_KEY = 'redacted-1'" in script
+    assert "wq8z7t6s5r4p" in script
+    assert [found for _, found in check_files(app_pages.path / "cassettes", Path()) if found] == []
 
 
 FORM = """<form method=post enctype=multipart/form-data action=/form>
