@@ -24,17 +24,6 @@ def test_a_reply_without_further_actions_is_an_empty_plan(reply):
     assert parse_plan(reply) == []
 
 
-def test_a_reply_without_actions_is_unreadable():
-    with pytest.raises(Unreadable, match="no action in the reply"):
-        parse_plan("I am sorry, I can't.")
-
-
-def test_a_plan_is_read_up_to_its_first_unreadable_line():
-    first, error = parse_plan("click id=1\npress X\nclick id=2")
-    assert first.action == Click(1)
-    assert str(error) == "not an action: 'press X'"
-
-
 @pytest.mark.parametrize(
     "reply",
     [
