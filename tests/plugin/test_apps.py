@@ -219,6 +219,14 @@ def test_a_request_that_is_not_made_any_more_is_drift(recorded):
     result.stdout.fnmatch_lines(["*not made: GET /api/extra at step 0*", "*1 drifted*"])
 
 
+def test_a_picture_that_is_not_on_the_tape_is_not_there(recorded):
+    [tape] = recorded.path.glob("cassettes/*/*/add-note/*.traffic.jsonl")
+    text = tape.read_text()
+    assert text.count("/gone.png") == 1
+    tape.write_text(text.replace("/gone.png", "/other.png"))
+    recorded.replay("-k", "add-note", passed=1)
+
+
 def test_answers_that_are_no_pages(app):
     app.makepyfile("""
         import hashlib
