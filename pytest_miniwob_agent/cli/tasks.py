@@ -40,6 +40,7 @@ from pytest_miniwob_agent.core.files import (
 )
 from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import (
+    counted,
     fitting_table,
     listed,
     sanitize_line,
@@ -322,7 +323,8 @@ def add_certify(commands: Commands) -> None:
         description="Load each page several times, in different browsers, orders and paces and "
         "once with the fonts, language and time zone of another machine, take the same actions on "
         "it, and compare all observations. Exits with 1 if any differ. If SELECTOR is a test file, "
-        "or a test in it, its items on apps are started several times each and compared.",
+        "or a test in it, its items on apps are started several times each and compared, along their recorded "
+        "actions if they have some.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", help="such as 1000-1024,7 (1000-1001)")
@@ -421,15 +423,18 @@ def _certify_apps(options: Namespace) -> int:
             "are compared by what they show at several starts, in one browser"
         )
     found = certify_apps([*options.selectors, *browsers])
-    for item, difference in found.items():
-        print(f"{'DIFFERS' if difference else 'same':<8}{item}")
+    for item, (difference, screens) in found.items():
+        seen = (
+            counted(screens, "screen") if screens else "the first page alone, without a recording"
+        )
+        print(f"{'DIFFERS' if difference else 'same':<8}{item}, {seen}")
         if difference:
             print("  " + sanitize_lines(difference).replace("\n", "\n  "))
-    failed = sum(map(bool, found.values()))
+    failed = sum(bool(difference) for difference, _ in found.values())
     if failed:
         print(
             "Have `setup` prepare the app; replace what differs by AppTask(scrub=...); for times, "
             "freeze the app's clock and set AppTask(clock=...)"
         )
-    print(f"{len(found) - failed} of {len(found)} begin with the same page each time")
+    print(f"{len(found) - failed} of {len(found)} show the same each time")
     return 1 if failed else 0

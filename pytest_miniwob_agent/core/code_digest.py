@@ -70,7 +70,7 @@ def _parts(value: Any, seen: set[object]) -> Iterator[str]:
 
 def _parts_of_function(function: FunctionType, seen: set[object]) -> Iterator[str]:
     code, names = function.__code__, function.__globals__
-    if not _is_of_project(names):
+    if not is_of_project(names):
         yield f"{function.__module__}.{function.__qualname__}"
     elif code not in seen:
         seen.add(code)
@@ -101,7 +101,7 @@ def _parts_of_node(
 def _parts_of_name(name: str, names: _Names, seen: set[object]) -> Iterator[str]:
     """Yield what a name of a module stands for, if it is defined in a module of the project."""
     key = names.get("__file__"), name
-    if key in seen or not _is_of_project(names):
+    if key in seen or not is_of_project(names):
         return
     seen.add(key)
     for node in _tree(str(names["__file__"])).body:
@@ -124,7 +124,8 @@ def _is_named(target: ast.AST, name: str) -> bool:
     return any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(target))
 
 
-def _is_of_project(names: _Names) -> bool:
+def is_of_project(names: _Names) -> bool:
+    """True if a module with these names is the user's, and not installed."""
     file = names.get("__file__")
     return bool(file) and not any(Path(str(file)).is_relative_to(one) for one in _INSTALLED)
 

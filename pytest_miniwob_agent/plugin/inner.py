@@ -16,16 +16,18 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder import ASIDE, Used, case_name
+from pytest_miniwob_agent.cassettes.folder import ASIDE, TRAFFIC, Used, case_name
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.code_digest import is_of_project
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Event
+from pytest_miniwob_agent.core.events import Acted, Event, TrialStarted
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
@@ -50,7 +52,7 @@ Step = Callable[[AnyAction | str, Any, TaskPage], bool]
 """Is told of an action before it is carried out, or that a `trial` or the `episode` ends, with the
 page and its task; the replay ends when it returns False."""
 
-_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "otel", "answers", "app")
+_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "otel", "answers")
 """Our options that write, send, judge, or belong to recording."""
 
 _OTHERS: dict[str, Any] = {
@@ -64,6 +66,7 @@ the reports of a run."""
 def _run(plugin: object, args: Sequence[str]) -> str:
     """Run pytest with a plugin; return its output."""
     sys.path.insert(0, os.getcwd())  # as `python -m pytest` does
+    before = {*sys.modules}
     # A file, as programs that an agent starts write to it, too.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8") as output,
@@ -72,6 +75,10 @@ def _run(plugin: object, args: Sequence[str]) -> str:
     ):
         # This package is imported already, which pytest warns of.
         pytest.main(["-s", "-Wignore::pytest.PytestAssertRewriteWarning", *args], plugins=[plugin])
+        # Pytest imports conftest.py anew in a further run: so are the modules that import it.
+        for name in {*sys.modules} - before:
+            if is_of_project(vars(sys.modules[name])):
+                del sys.modules[name]
         output.seek(0)
         return output.read().rstrip()
 
@@ -105,6 +112,7 @@ class _Replay:
     """Plugin of a run that does nothing but run items; it replays them."""
 
     record = "none"
+    app = "recorded"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
@@ -115,6 +123,7 @@ class _Replay:
         for name in _LEFT_OUT:
             setattr(config.option, f"miniwob_{name}", "")
         config.option.miniwob_record = self.record
+        config.option.miniwob_app = self.app
         return (yield)
 
 
@@ -315,15 +324,88 @@ class _Looking(_Replay, Observer):
             raise UsageError(f"no item on an app was run:\n{output}")
 
 
-def certify_apps(args: Sequence[str]) -> dict[str, str]:
+class _Walking(_Replay, Observer):
+    """Plugin of a run that takes the recorded actions of items on the live app.
+
+    `screens` has what they show by the item's node id: the start, and what comes of each action.
+    """
+
+    app = "live"
+
+    def __init__(self) -> None:
+        self.screens: dict[str, list[str]] = {}
+        self._shown: list[str] = []
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[STATE].observe = lambda page: self
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave the items on apps that are recorded: others would ask a model."""
+        state = config.stash[STATE]
+        folder = state.settings.cassettes
+
+        def is_recorded(item: pytest.Item) -> bool:
+            problem = problem_of(item)
+            stems = state.cassettes_of([problem.case]) if problem and problem.page.app else ()
+            return any((folder / f"{stem}{TRAFFIC}").exists() for stem in stems)
+
+        items[:] = filter(is_recorded, items)
+
+    def before_episode(self, case: Case) -> None:
+        """Begin an item."""
+        self._shown = []
+
+    def on_event(self, event: Event) -> None:
+        """Keep what an item shows."""
+        if isinstance(event, TrialStarted):
+            self._shown.append(render(event.observation.elements))
+        elif isinstance(event, Acted):
+            self._shown.append(render(event.transition.observation.elements))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep it by its node id, unless the item has no recording."""
+        outcome: Outcome | None = getattr(report, "miniwob", None)
+        if outcome is not None and not outcome.not_recorded:
+            self.screens[report.nodeid] = self._shown
+
+
+class Certified(NamedTuple):
+    """What `certify_apps` has seen of an item: `screens` with its actions, 0 without a recording.
+
+    `difference` says what differs or is wrong, and is empty if nothing is.
+    """
+
+    difference: str
+    screens: int
+
+
+def certify_apps(args: Sequence[str]) -> dict[str, Certified]:
     """Begin each item of `pytest ARGS` that is on an app several times, with the app.
 
-    Nothing is recorded, and no model is called. Return what differs or is wrong by the item's node
-    id, empty if nothing is. Raises as `_Looking.run`.
+    Those that are recorded take their recorded actions on it, twice. Nothing is recorded, and no
+    model is called. Return the verdicts by the items' node ids. Raises as `_Looking.run`.
     """
     plugin = _Looking(_difference)
     plugin.run(args)
-    return plugin.found
+    walks = (_Walking(), _Walking())
+    for walk in walks:
+        _run(walk, args)
+    found = {}
+    for item, difference in plugin.found.items():
+        first, second = (walk.screens.get(item, []) for walk in walks)
+        pairs = enumerate(zip_longest(first, second, fillvalue="the end"))
+        other = next(((step, *pair) for step, pair in pairs if pair[0] != pair[1]), None)
+        if other and not difference:
+            step, once, again = other
+            names = f"after {step} actions", "the same again"
+            lines = unified_diff(once.splitlines(), again.splitlines(), *names, n=0, lineterm="")
+            difference = "\n".join(lines)
+        found[item] = Certified(difference, len(first))
+    return found
 
 
 def _difference(case: Case, page: Page) -> str:

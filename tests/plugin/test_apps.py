@@ -417,20 +417,37 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, 
     status, out = certify("test_more.py")
     assert status == 1
     out.fnmatch_lines([
-        "same    test_more.py::test_tasks[[]apps/same/1]",
-        "DIFFERS test_more.py::test_tasks[[]apps/time/1]",
+        "same    test_more.py::test_tasks[[]apps/same/1], the first page alone, *",
+        "DIFFERS test_more.py::test_tasks[[]apps/time/1], *",
         '  -*"at *',
         '  +*"at *',
-        "same    *apps/scrubbed/1]",
-        "DIFFERS *apps/once/1]",
+        "same    *apps/scrubbed/1], *",
+        "DIFFERS *apps/once/1], *",
         "  *: AssertionError*",
-        "DIFFERS *apps/gone/1]",
+        "DIFFERS *apps/gone/1], *",
         "  *does not answer*",
         "*AppTask(scrub=*AppTask(clock=*",
-        "2 of 5 begin with the same page each time",
+        "2 of 5 show the same each time",
     ])  # fmt: skip
     assert not app.path.joinpath("called").exists()
     assert not app.path.joinpath("cassettes").exists()
+
+
+def test_certify_takes_the_recorded_actions_on_the_app(recorded, certify, monkeypatch):
+    """Behind a login, the first page says nothing."""
+    monkeypatch.setattr(inner, "PAUSE", 0.01)
+    before = recorded.recorded()
+    status, out = certify("test_x.py")
+    out.fnmatch_lines(["same *add-note/1], 3 screens", "same *log-in/1], 4 screens"])
+    assert (status, recorded.recorded()) == (0, before)
+    source = recorded.path.joinpath("conftest.py")
+    time = "{__import__('time').time()}"
+    source.write_text(source.read_text().replace("<h1>{cookie}</h1>", f"<h1>{{cookie}}{time}</h1>"))
+    status, out = certify("test_x.py")
+    out.fnmatch_lines(
+        ["same *add-note/1], 3 screens", "DIFFERS *log-in/1], *", "*after 2 actions*"]
+    )
+    assert (status, recorded.recorded()) == (1, before)
 
 
 def test_certify_takes_the_browser_that_is_named(app, certify):
