@@ -323,8 +323,8 @@ def add_certify(commands: Commands) -> None:
         description="Load each page several times, in different browsers, orders and paces and "
         "once with the fonts, language and time zone of another machine, take the same actions on "
         "it, and compare all observations. Exits with 1 if any differ. If SELECTOR is a test file, "
-        "or a test in it, its items on apps are started several times each and compared, along their recorded "
-        "actions if they have some.",
+        "or a test in it, its items on apps are started several times each, take their recorded "
+        "actions if they have some, and are compared.",
     )
     add_selectors(parser)
     parser.add_argument("--seeds", help="such as 1000-1024,7 (1000-1001)")
