@@ -234,10 +234,12 @@ NAMED = {
 """By name: a folder, the fixtures of the app, what it needs to be made, and arguments."""
 
 
-@pytest.fixture(
-    scope="module",
-    params=[pytest.param(name, marks=pytest.mark.xdist_group(f"app-{name}")) for name in NAMED],
-)
+def params_of(*names):
+    """Parameters of `recorded`; one worker runs all tests of an app."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(f"app-{name}")) for name in names]
+
+
+@pytest.fixture(scope="module", params=params_of(*NAMED))
 def recorded(request, model, tmp_path_factory):
     name, started, needs, arguments = NAMED[request.param]
     if needs and not needs.exists():
@@ -274,13 +276,15 @@ def test_an_app_is_replayed_without_it(recorded):
     check(recorded, IN_ORDER)
 
 
-def test_its_replay_is_the_same_in_workers_of_a_busy_machine_elsewhere(recorded):
+def test_its_replay_is_the_same_in_whole_chromium_by_workers_elsewhere_in_any_order(recorded):
+    whole = find_browser(headed=True)
+    check(recorded, "-n2", MINIWOB_BROWSER=whole, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+
+
+@pytest.mark.parametrize("recorded", params_of("vite", "streamlit"), indirect=True)
+def test_the_replay_of_an_app_with_sockets_is_the_same_on_a_busy_machine(recorded):
     with load(3):
-        check(recorded, IN_ORDER, "-n2", TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
-
-
-def test_its_replay_is_the_same_in_whole_chromium_and_in_any_order(recorded):
-    check(recorded, MINIWOB_BROWSER=find_browser(headed=True))
+        check(recorded, IN_ORDER)
 
 
 def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
@@ -304,8 +308,7 @@ def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
         run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
 
 
-@pytest.mark.xdist_group("app-django")
-@pytest.mark.parametrize("recorded", ["django"], indirect=True)
+@pytest.mark.parametrize("recorded", params_of("django"), indirect=True)
 def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model, tmp_path):
     project, results, _ = recorded
     changed = Project(project.folder, tmp_path, project.arguments)
@@ -317,8 +320,8 @@ def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model,
     check((changed, results, DJANGO), IN_ORDER)
 
 
-@pytest.mark.parametrize("number", [1, 9])
-def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path, number):
+def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path):
+    number = 9
     project = Project(ROOT / "tests" / "apps" / "flask_shop", tmp_path, ["-korder"])
     model.requests.clear()
 
