@@ -1,8 +1,12 @@
 # `make help` shows the targets and these variables.
 PYTHON  ?=
-WORKERS ?= 2
+WORKERS ?=
 ARGS    ?=
 COUNT   ?= 20
+
+# The workers for two cores: where tests wait for a browser or a process, a core would be idle with two.
+WAITING = $(or $(WORKERS),3)
+BUSY    = $(or $(WORKERS),2)
 
 VENV  := .venv
 STAMP := $(VENV)/.installed
@@ -22,7 +26,7 @@ unexport PYTHONDONTWRITEBYTECODE
 	frameworks widgets apps
 
 help: ## show this text
-	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=2] [PYTHON=python3.12]'
+	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=3] [PYTHON=python3.12]'
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 	@echo
@@ -50,35 +54,35 @@ check-scripts: $(STAMP)
 	@bash .ci/check-scripts
 
 test: $(STAMP) browser grid ## run the tests, except for sweeps
-	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS)
+	$(VENV)/bin/pytest -n $(WAITING) --dist loadgroup -m "not sweep" $(ARGS)
 
 # Percentages mislead as a goal, so no threshold fails it. It takes half as long again as `make test`.
 coverage: $(STAMP) browser grid ## run the tests, except for sweeps, and print the package's branch coverage
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
-	$(VENV)/bin/coverage run -m pytest -n $(WORKERS) --dist loadgroup -m "not sweep" $(ARGS); status=$$?; \
+	$(VENV)/bin/coverage run -m pytest -n $(WAITING) --dist loadgroup -m "not sweep" $(ARGS); status=$$?; \
 		$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report; exit $$status
 
 mutate: $(STAMP) browser ## change MODULE in COUNT places, one after the other, and print what TESTS don't notice
 	$(VENV)/bin/python .ci/mutate.py --count=$(COUNT) $(MODULE) $(TESTS)
 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
-	$(VENV)/bin/pytest -n $(WORKERS) -m "not integration and not sweep" $(ARGS)
+	$(VENV)/bin/pytest -n $(BUSY) -m "not integration and not sweep" $(ARGS)
 
 test-all: $(STAMP) browser grid frameworks widgets apps ## run all tests, sweeps too
-	$(VENV)/bin/pytest -n $(WORKERS) --dist loadgroup --no-loadscope-reorder $(ARGS)
+	$(VENV)/bin/pytest -n $(WAITING) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
-		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/test_suite.py -k n-screen $(ARGS)
+		$(VENV)/bin/pytest -p no:randomly -n $(BUSY) tests/test_suite.py -k n-screen $(ARGS)
 
 # Own pages wait for the browser's frames, so twice the workers keep the cores busy.
 paper: $(STAMP) browser ## replay the reflective agent's paper and the pages on which plans fail, and print their tables
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
-		$(VENV)/bin/pytest -p no:randomly -n $(WORKERS) tests/suites/paper.py \
+		$(VENV)/bin/pytest -p no:randomly -n $(BUSY) tests/suites/paper.py \
 		--miniwob-baseline=cassettes/reflective/paper.jsonl --miniwob-results=.miniwob/paper.jsonl $(ARGS)
 	env -u OPENAI_API_KEY -u OPENAI_BASE_URL \
-		$(VENV)/bin/pytest -p no:randomly -n $$((2 * $(WORKERS))) tests/suites/reflection.py \
+		$(VENV)/bin/pytest -p no:randomly -n $$((2 * $(BUSY))) tests/suites/reflection.py \
 		--miniwob-baseline=cassettes/reflection.jsonl --miniwob-results=.miniwob/reflection.jsonl $(ARGS)
 	$(VENV)/bin/miniwob-agent tables .miniwob/paper.jsonl .miniwob/reflection.jsonl
 	$(VENV)/bin/miniwob-agent compare .miniwob/reflection.jsonl --first=reflective/claude
