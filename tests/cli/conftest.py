@@ -3,9 +3,10 @@
 import pytest
 from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 from support.shared_browser import SharedBrowser
-from support.shown_episode import click_quit_first
 
 from pytest_miniwob_agent.cli import main
+
+from .shown_episode import click_quit_first
 
 
 @pytest.fixture

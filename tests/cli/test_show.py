@@ -8,7 +8,8 @@ import sys
 
 import pytest
 from support.projects import FAKE_PAGE, TEST_FILE
-from support.shown_episode import EPISODE
+
+from .shown_episode import EPISODE
 
 STARTS_A_PROGRAM = """
 import subprocess
