@@ -567,6 +567,8 @@ def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
         params = {"expression": "({})", "contextId": world["executionContextId"]}
         made = program.call("Runtime.evaluate", **params)["result"]["objectId"]
         program.call("Runtime.callFunctionOn", functionDeclaration="() => 1", objectId=made)
+        added = {"source": "1", "worldName": "of the program"}
+        program.call("Page.addScriptToEvaluateOnNewDocument", **added)
 
     assert "scripts of the program in the page's own world, which can change how it judges: 3" in (
         drive(work).explain()
