@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from selenium.common.exceptions import WebDriverException
 
-from pytest_miniwob_agent.browser.devtools import LAST_LIMIT, Command, DevTools, Message
+from pytest_miniwob_agent.browser.devtools import ABORTED, LAST_LIMIT, Command, DevTools, Message
 from pytest_miniwob_agent.browser.gate_commands import (
     COUNTED,
     EMPTY,
@@ -156,7 +156,7 @@ class Gate:
 
     def remark(self, text: str) -> None:
         """Tell the author of the task something, once."""
-        if text not in self.remarks:
+        if text and text not in self.remarks:
             self.remarks.append(text)
 
     def _call(self, method: str, session: str, **params: Any) -> Message:
@@ -218,11 +218,20 @@ class Gate:
         with self._changed:
             if event.get("canceled"):
                 self._requests.give_up(id_)
+            elif (why := event.get("errorText", ABORTED)) != ABORTED:
+                self._miss(id_, why)
             for number, (paused, request) in list(self._aside.items()):
                 if paused.get("networkId") == id_ and request.kind in self._api:
                     del self._aside[number]  # the page has given it up
                     self._ask_page(event["session"], f"miniwobAgent.giveUp({number})")
         self._finish(id_)
+
+    def _miss(self, id_: str, why: str) -> None:
+        """Take note that the browser shows an error in place of a page."""
+        made = self._requests.document(id_)
+        if made and any(made["frameId"] == window for _, window in self._devtools.opened):
+            what = f"the browser shows no page at {made['request']['url']}: {why}"
+            self.error = self.error or PageError(what)
 
     def _load(self, event: Message) -> None:
         with self._changed:
@@ -291,6 +300,8 @@ class Gate:
             if came is None:
                 return  # it is asked again
             del self._questions[0]
+            for said in [message.pop("remark", "") for message in came]:
+                self.remark(said)
             late = [message for message in came if message["socket"] in self._aside]
             self._late += late
             self._count += len(late)
@@ -387,7 +398,8 @@ class Gate:
     def _answer(self, paused: Message, network: str, asked: PageRequest) -> None:
         try:
             answer = self._answer_of(asked)
-        except MiniwobError:
+        except MiniwobError as error:
+            self.error = self.error or error
             self._fail(paused, network)
             raise
         if answer is not None and answer.status == REFUSED:
@@ -426,7 +438,7 @@ class Gate:
         except Exception as error:  # such as one of the task's `scrub`
             what = f"{request} could not be answered: {type(error).__name__}: {error}"
             raise PageError(what) from error
-        if answer is not None and answer.remark:
+        if answer is not None:
             self.remark(answer.remark)
         return answer
 
@@ -470,17 +482,23 @@ class Gate:
         if answer.socket:  # its parts come as messages
             self._deliveries.own(answer.socket, paused["session"])
             headers += [(STREAM, str(answer.socket)), ("Access-Control-Expose-Headers", STREAM)]
+        fulfil = fulfilling(paused, replace(answer, headers=headers))
+        self._end_by("Fetch.fulfillRequest", fulfil, paused, network)
+        # Nobody is told of the end of a worker's script or a prefetch.
+        ordered = paused["resourceType"] in ORDERED and not 300 <= answer.status < 400
+        if paused["resourceType"] in ("Other", "Ping") or (ordered and not self._arrives(network)):
+            self._finish(network)
+
+    def _end_by(self, method: str, params: Message, paused: Message, network: str) -> None:
         try:
-            fulfil = fulfilling(paused, replace(answer, headers=headers))
-            self._call("Fetch.fulfillRequest", paused["session"], **fulfil)
+            self._call(method, paused["session"], **params)
         except WebDriverException:
             self._finish(network)
             raise
-        kind = paused["resourceType"]
-        untold = kind in ("Other", "Ping")  # a worker's script or a prefetch
-        ordered = kind in ORDERED and not 300 <= answer.status < 400
-        if untold or (ordered and not self._wait(lambda: network not in self._requests.open)):
-            self._finish(network)
+
+    def _arrives(self, network: str) -> object:
+        """Wait until an answer that runs scripts has arrived; not true if that takes too long."""
+        return self._wait(lambda: network not in self._requests.open)
 
     def _stay(self, paused: Message, network: str) -> None:
         """Have the page stay, which another one was to follow."""
@@ -489,8 +507,7 @@ class Gate:
         self._call("Runtime.evaluate", paused["session"], expression="miniwobAgent.stay()")
 
     def _fail(self, paused: Message, network: str, reason: str = "Failed") -> None:
-        try:
-            fail = {"requestId": paused["requestId"], "errorReason": reason}
-            self._call("Fetch.failRequest", paused["session"], **fail)
-        finally:
+        fail = {"requestId": paused["requestId"], "errorReason": reason}
+        self._end_by("Fetch.failRequest", fail, paused, network)
+        if paused["resourceType"] not in ORDERED or not self._arrives(network):
             self._finish(network)

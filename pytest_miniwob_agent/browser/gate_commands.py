@@ -95,12 +95,14 @@ def made_request(paused: Message, kind: str, leads: bool) -> PageRequest:
 
 def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
     """The parameters of `Fetch.fulfillRequest` for an answer."""
+    # As bytes, which `responseHeaders` would make UTF-8 of.
+    headers = "\0".join(f"{name}: {value}" for name, value in answer.headers)
     return {
         "requestId": paused["requestId"],
         "responseCode": answer.status,
         # Without a phrase, a status that Chromium knows none for leaves the request open.
         "responsePhrase": responses.get(answer.status, "Unnamed"),
-        "responseHeaders": [{"name": name, "value": value} for name, value in answer.headers],
+        "binaryResponseHeaders": base64.b64encode(headers.encode("latin-1", "replace")).decode(),
         "body": base64.b64encode(answer.body).decode(),
     }
 
@@ -239,6 +241,10 @@ class UnderWay:
         ids = [id_ for id_, kind in self.open.items() if kind == "Document"]
         ids = [id_ for id_ in ids if id_ not in self._order]
         return [id_ for id_ in ids if self._announced[id_].get("frameId") == frame]
+
+    def document(self, id_: str) -> Message | None:
+        """The request for a document by its id; None for others."""
+        return self._announced.get(id_) if self.open.get(id_) == "Document" else None
 
     def leads_in(self, frame: str) -> bool:
         """True if a document of a frame is asked for, or comes."""

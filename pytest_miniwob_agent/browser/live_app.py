@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from email.utils import parsedate, parsedate_to_datetime
 from functools import partial
+from http.client import HTTPResponse, parse_headers
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -19,9 +20,17 @@ import urllib3
 from urllib3 import BaseHTTPResponse, Timeout, connection
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.browser.live_sockets import SILENCE, Inbox, Sockets, TooLarge, too_large
+from pytest_miniwob_agent.browser.live_sockets import (
+    NETWORK_ERROR,
+    SILENCE,
+    Inbox,
+    Sockets,
+    TooLarge,
+    too_large,
+)
 from pytest_miniwob_agent.connections import LOCAL, trusting
 from pytest_miniwob_agent.core.app import (
+    REFUSED,
     TEXT,
     AppTask,
     PageMessage,
@@ -48,6 +57,11 @@ PART = 2**16
 
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
 """Media types of answers that `fetch` gets by and by."""
+
+_INTEGRITY = re.compile(
+    r"""(<(?:link|script)\b[^>]*?)\s+integrity\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE
+)
+"""The digest of a script or style in a page: what it names may be rewritten for the page."""
 
 PLACE = frozenset(
     ("accept-encoding", "alt-svc", "connection", "content-encoding", "content-length", "date",
@@ -105,6 +119,17 @@ def _shown_origin(address: str, name: str) -> str:
     return f"{parts.scheme}://{name}.localhost" if local else address
 
 
+class _Final(HTTPResponse):
+    """An answer, without those before it that only announce it, such as 103 Early Hints."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if status >= 200:
+                return version, status, reason
+            parse_headers(self.fp)
+
+
 class _Prompt:
     """A connection that acknowledges at once what a server sends first.
 
@@ -113,6 +138,7 @@ class _Prompt:
     """
 
     sock: socket.socket
+    response_class: type[HTTPResponse] = _Final
 
     def getresponse(self) -> Any:
         if hasattr(socket, "TCP_QUICKACK"):
@@ -215,8 +241,10 @@ class LiveApp:
         A request of a script that the app answers only once it has got others, such as a long poll,
         is set aside as soon as others wait for it, and any other one after `PATIENCE`.
 
+        An error of the network is one for the page, too; a page that is to be shown must come.
+
         Raises:
-            PageError: the app can't be reached, or what it sends can't be recorded.
+            PageError: a page can't be had, or what the app sends can't be recorded.
         """
         if request.socket:
             self._relay(request)
@@ -236,6 +264,8 @@ class LiveApp:
         scripted = request.kind in ("XHR", "Fetch")
         while not wait([asked], POLL).done:
             passed = time.monotonic() - began
+            if request.leads and passed > PATIENCE:
+                raise self._unanswered(request, f"not within {PATIENCE:g} seconds")
             if passed > patience or (scripted and passed > CROWDED and crowded()):
                 return self._set_aside(asked, place, patience - passed)
         self._inbox.stir()
@@ -250,12 +280,12 @@ class LiveApp:
         def come(_: object) -> None:
             if self._changes > changes:
                 self._polls.add(place)
-            if isinstance(error := asked.exception(), TooLarge):
+            if error := asked.exception():
                 inbox.error = error
-            if error:
-                inbox.put(socket, "error")
+            elif (answer := asked.result()).status == REFUSED:
+                inbox.put(socket, "error", remark=answer.remark)
             else:
-                inbox.put(socket, "answer", response=asked.result())
+                inbox.put(socket, "answer", response=answer)
             inbox.close(socket)
 
         if left <= 0:
@@ -329,15 +359,22 @@ class LiveApp:
                 socket = self._number()
                 self._sockets.pass_on(socket, found)
                 return self._for_page(request, PageResponse(found.status, kept, socket=socket))
+            _check_coding(found, request)
             body = self._body_of(found, request)
         except HTTPError as error:
-            raise PageError(
-                f"the app at {self._place(request)[0]} does not answer {request}: {error}. Does it "
-                f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
-            ) from None
+            if request.leads:
+                raise self._unanswered(request, error) from None
+            reason = error.args[-1] if error.args else error
+            return PageResponse(REFUSED, remark=f"{request} was {NETWORK_ERROR}: {reason}")
         date = found.headers.get("date", "") if request.kind == "Document" else ""
         remark = _apart(date, self._clock)
         return self._for_page(request, PageResponse(found.status, kept, body, remark=remark))
+
+    def _unanswered(self, request: PageRequest, why: object) -> PageError:
+        return PageError(
+            f"the app at {self._place(request)[0]} does not answer {request}: {why}. Does it "
+            f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
+        )
 
     def _body_of(self, found: BaseHTTPResponse, request: PageRequest) -> bytes:
         """Read an answer, which may have no end."""
@@ -351,11 +388,14 @@ class LiveApp:
         return b"".join(parts)
 
     def _for_page(self, request: PageRequest, found: PageResponse) -> PageResponse:
-        body = found.body
+        content, body = found.header("content-type"), found.body
         if found.is_text:
-            charset = charset_of(found.header("content-type"))
+            charset = charset_of(content, body)
             text = body.decode(charset, "surrogateescape")
-            if (told := self._text_to_page(text)) != text:
+            told = self._text_to_page(text)
+            if "html" in content:
+                told = _INTEGRITY.sub(r"\1", told)
+            if told != text:
                 body = told.encode(charset, "surrogateescape")
         origin = origin_of(request.url)
         own = self._addresses[origin] == origin
@@ -417,6 +457,17 @@ def _apart(date: str, clock: float) -> str:
         f"by its header Date, the app's clock is {apart}: give the app's time as "
         "AppTask(clock=...); without it, --miniwob-record=all takes the present"
     )
+
+
+def _check_coding(found: BaseHTTPResponse, request: PageRequest) -> None:
+    """Raise a `PageError` where nothing here can decompress an answer."""
+    for coding in found.headers.get("content-encoding", "").lower().split(","):
+        if coding.strip() not in ("", "identity", *found.CONTENT_DECODERS):
+            found.close()
+            raise PageError(
+                f"the app compresses its answer to {request} by {coding.strip()}, which was not "
+                "asked for: let it heed Accept-Encoding, or pip install 'urllib3[brotli,zstd]'"
+            )
 
 
 def _lasting(name: str, value: str, *, own: bool) -> str:

@@ -41,6 +41,9 @@ CONNECTING = 10.0
 CLOSING = 2.0
 """Real seconds that an app may take to close a socket that the page has closed."""
 
+NETWORK_ERROR = "a network error for the page, as the app did not answer in full"
+"""What is said of an answer that was not to be had, with the reason."""
+
 GOING_AWAY = 1001
 """The code of a socket that is closed as its page is left."""
 
@@ -73,7 +76,7 @@ class Inbox:
         self._left = largest
         self._lock = threading.Lock()
         self._came: list[PageMessage] = []
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         # By socket, as long as it is open: until when it is waited for now, and at most.
         self._until: dict[int, tuple[float, float]] = {}
 
@@ -251,8 +254,8 @@ class Sockets:
                 except UnicodeDecodeError:
                     put("message", data=block)
             put("close")
-        except HTTPError:
-            put("error")
+        except HTTPError as error:
+            put("error", remark=f"a stream was {NETWORK_ERROR}: {error.args[-1]}")
 
 
 def blocks(found: BaseHTTPResponse, largest: int) -> Iterator[bytes]:

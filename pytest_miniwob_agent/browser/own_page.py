@@ -261,6 +261,7 @@ class OwnPage(MiniwobPage):
             try:
                 read = super()._read(function, *values)
             except WebDriverException as error:
+                self._check()
                 if not LEFT.search(str(error)):
                     raise
                 read = {"leaving": True}

@@ -139,6 +139,7 @@ class RecordedApp:
         self._number = self._questions = 0
         self._made = 0  # strict requests
         self._requests: list[PageRequest] = []
+        self._failures: list[str] = []  # what is said of errors of the network
         self._in_real_time = False
         self._ahead: float | None = None  # seconds of real time that were ahead of the page's clock
         self.screen_version: int | None = None
@@ -183,7 +184,7 @@ class RecordedApp:
         """Begin the episode again."""
         if self._app is not None:
             self._traffic = Traffic(self._app[1].origins, allow=list(self._task.allow))
-        self._number, self._left = 0, []
+        self._number, self._left, self._failures = 0, [], []
         self._leaks = Leaks(self._task, self.path, self._searched)
 
     def begin_trial(self) -> Beginning:
@@ -229,7 +230,10 @@ class RecordedApp:
 
     @property
     def remark(self) -> str:
-        """What the user must know about the judge of a replay; empty for nothing."""
+        """What the user must know of the app, or of the judge of a replay; empty for nothing."""
+        if self._failures:
+            shown = "; ".join(dict.fromkeys(self._failures))
+            return f"{display_path(self.path)}: {shown}"
         tape = None if self.live else self._traffic
         if tape is None or self._task.reward is None or "reward" in tape.code:
             return ""
@@ -271,8 +275,10 @@ class RecordedApp:
         self._may_keep(request, request.url, replaced=False)
         self._may_keep(f"what is sent by {request}", request.sent, replaced=False)
         if answer is not None:
-            exchange.status, exchange.headers = answer.status, _kept(answer.headers)
-            exchange.socket = answer.socket
+            exchange.failed = answer.status == REFUSED
+            self._failures += [answer.remark] if exchange.failed else []
+            exchange.status = None if exchange.failed else answer.status
+            exchange.headers, exchange.socket = _kept(answer.headers), answer.socket
             exchange.body = self._keep(f"the answer to {request}", answer)
             if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
                 raise PageError(
@@ -298,7 +304,7 @@ class RecordedApp:
         """Keep the body of an answer; return its digest."""
         headers = [{name: value} for name, value in _kept(answer.headers)]
         self._may_keep(f"a header of {place}", headers, replaced=True)
-        charset = charset_of(answer.header("content-type"))
+        charset = charset_of(answer.header("content-type"), answer.body)
         may = self._may_keep(place, answer.body, charset, replaced=answer.is_text)
         return self._store(answer.body) if may else digest_of(answer.body)
 
@@ -313,6 +319,7 @@ class RecordedApp:
         if self._app is not None:
             came = None if self._is_too_early(now) else self._app[1].messages()
             for message in came or ():
+                self._failures += filter(None, [message.get("remark")])
                 kept = self._written(message) | {"after": self._made, "at": now}
                 self._trial.messages.append(kept)
             return came
@@ -343,7 +350,7 @@ class RecordedApp:
 
     def _written(self, message: PageMessage) -> dict[str, Any]:
         """A message as a line of the tape."""
-        line = dict(message)
+        line = {name: value for name, value in message.items() if name != "remark"}
         where = f"message {len(self._trial.messages) + 1} of trial {self._number}"
         if answer := line.pop("response", None):
             headers = _kept(answer.headers)
@@ -392,7 +399,7 @@ class RecordedApp:
         if found is None:
             raise self._not_on_tape(request, step)
         if found.status is None:
-            return None
+            return PageResponse(REFUSED) if found.failed else None
         body = self._bodies.read(found.body)
         return PageResponse(found.status, found.headers, body, found.socket)
 

@@ -91,7 +91,7 @@ class Bodies:
 
 @dataclass(eq=False)
 class Exchange:
-    """A request and its answer on the tape; without a status none is to come.
+    """A request and its answer on the tape; without a status none is to come, or it has `failed`.
 
     What comes later has the number `socket`.
     """
@@ -106,6 +106,7 @@ class Exchange:
     headers: Sequence[tuple[str, str]] = ()
     body: str = ""
     socket: int = 0
+    failed: bool = False
 
     @property
     def key(self) -> tuple[str, str, str, int]:
@@ -182,7 +183,7 @@ class Traffic:
                     "step": one.step, "kind": one.kind, "method": one.method, "url": one.url,
                     "sent": one.sent, "shown": one.shown, "status": one.status,
                     "headers": known.get(headers, [": ".join(pair) for pair in headers]),
-                    "body": one.body, "socket": one.socket or None,
+                    "body": one.body, "socket": one.socket or None, "failed": one.failed or None,
                 }  # fmt: skip
                 if headers:
                     known.setdefault(headers, count)
@@ -291,7 +292,7 @@ def _fits(name: str, value: Any, *, is_message: bool) -> bool:
             return (whole or isinstance(value, float)) and abs(value) < math.inf
         case "reward":
             return (whole or isinstance(value, float)) and -1 <= value <= 1
-        case "binary" | "fatal":
+        case "binary" | "failed" | "fatal":
             return isinstance(value, bool)
         case "body" | "sent":
             return text and bool(re.fullmatch("([0-9a-f]{32})?", value))

@@ -305,7 +305,8 @@ def _exchange_lines(path: Path) -> Iterator[tuple[tuple[int, int], str]]:
         for one in trial.exchanges:
             sent = f" {' '.join(one.shown.split())[:80]}" if one.shown else ""
             kind = next((v for k, v in one.headers if k.lower() == "content-type"), "")
-            got = f"{one.status} {kind}".rstrip() if one.status else "no answer"
+            none = "a network error" if one.failed else "no answer"
+            got = f"{one.status} {kind}".rstrip() if one.status else none
             yield (number, one.step), f"trial {number}, step {one.step}: {one.request}{sent}: {got}"
 
 

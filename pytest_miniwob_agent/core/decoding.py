@@ -6,6 +6,7 @@ r"""What data says beside what it shows: unpacked, without escapes, and in its B
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import re
@@ -69,13 +70,17 @@ class View(NamedTuple):
         return len(_NOISE.findall(self.text)) * 10 > len(self.text)
 
 
-def charset_of(content_type: str) -> str:
-    """Return the charset that a media type names, if it is known; UTF-8 otherwise."""
-    found = re.search(r"charset=\"?([\w-]+)", content_type)
+def charset_of(content_type: str, body: bytes) -> str:
+    """Return the charset of a text, by its byte order mark or media type; UTF-8 if none fits."""
+    named = re.search(r"charset=\"?([\w-]+)", content_type)
+    charset = named[1] if named else "utf-8"
+    if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        charset = "utf-16"
     try:
-        return b"".decode(found[1]) or found[1] if found else "utf-8"
-    except LookupError:
+        body.decode(charset, "surrogateescape")
+    except (LookupError, UnicodeError):
         return "utf-8"
+    return charset
 
 
 def views(data: str | bytes, charset: str = "utf-8") -> Iterator[View]:

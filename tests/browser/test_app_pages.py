@@ -18,6 +18,7 @@ from pytest_miniwob_agent import (
     Enter,
     GoBack,
     GoForward,
+    PageError,
     Reload,
 )
 from pytest_miniwob_agent.browser.own_page import AppPage
@@ -281,3 +282,11 @@ def test_a_page_that_is_gone_from_the_history_leaves_the_page_where_it_is(show):
     click(env, seen, "Next")
     pages["/"] = PageResponse(204)
     assert texts(env.step(GoBack()).observation) == ["There"]
+
+
+def test_a_page_that_the_browser_can_not_show_is_an_error_that_says_why(show):
+    env, seen = show(
+        {"/": "<a href=/loop>Go</a>", "/loop": PageResponse(302, [("Location", "/loop")])}
+    )
+    with pytest.raises(PageError, match=r"/loop: net::ERR_TOO_MANY_REDIRECTS"):
+        click(env, seen, "Go")

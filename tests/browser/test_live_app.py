@@ -1,12 +1,14 @@
-"""A running app that sends without end."""
+"""Running apps that send without end, not at all, or in a way of their own."""
 
 import contextlib
 import socketserver
+import threading
 
 import pytest
 from support.servers import LoopbackServer, wait_until
 
 from pytest_miniwob_agent import AppTask, PageError
+from pytest_miniwob_agent.browser import live_app
 from pytest_miniwob_agent.browser.live_app import LiveApp
 from pytest_miniwob_agent.core.app import PageRequest
 
@@ -38,8 +40,9 @@ def app():
     server.close()
 
 
-def ask(app, kind, path):
-    return app.answer(PageRequest(kind, "GET", f"http://app.localhost{path}"), lambda: False)
+def ask(app, kind, path, **more):
+    request = PageRequest(kind, "GET", f"http://app.localhost{path}", **more)
+    return app.answer(request, lambda: False)
 
 
 def test_no_more_of_an_answer_is_read_than_a_recording_takes(app):
@@ -65,3 +68,40 @@ def test_no_more_of_a_stream_is_read_than_a_recording_takes(app, path):
     wait_until(told)
     assert "more bytes than a recording takes" in found[0]
     assert len(app.sent) < 1_000
+
+
+@pytest.fixture
+def strange_app():
+    """An app that closes, waits, or compresses as nobody has asked it to."""
+    over = threading.Event()
+
+    class Strange(socketserver.BaseRequestHandler):
+        def handle(self):
+            path = self.request.recv(9_000).split()[1]
+            if path == b"/slow":
+                over.wait()
+            elif path == b"/packed":
+                head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, x-own\r\n"
+                self.request.sendall(head + b"Content-Length: 2\r\n\r\nab")
+
+    server = LoopbackServer(Strange)
+    task = AppTask("t", app="a", goal="g", solved_when=lambda trial: None)
+    app = LiveApp(task, [server.url.removesuffix("/v1")], contextlib.nullcontext)
+    yield app
+    over.set()
+    app.close()
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/closed", "GET /closed: .*closed connection without response.*names it by app='a'"),
+        ("/slow", "GET /slow: not within 0.1 seconds"),
+        ("/packed", r"GET /packed by x-own, which was not asked for: .*urllib3\[brotli,zstd\]"),
+    ],
+)
+def test_a_page_that_an_app_does_not_send_is_an_error(strange_app, path, said, monkeypatch):
+    monkeypatch.setattr(live_app, "PATIENCE", 0.1 if path == "/slow" else live_app.PATIENCE)
+    with pytest.raises(PageError, match=said):
+        ask(strange_app, "Document", path, leads=True)

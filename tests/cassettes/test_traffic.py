@@ -31,6 +31,7 @@ def record(folder, body=b"<h1>Notes</h1>", sent="text=milk", later=b"later"):
         Exchange(0, "Document", "GET", url, status=200, headers=HTML, body=digest),
         Exchange(1, "Fetch", "POST", url, "0" * 32, sent, status=204),
         Exchange(1, "Fetch", "GET", f"{url}/slow"),
+        Exchange(1, "Fetch", "GET", f"{url}/cut", failed=True),
     ]
     message = {"socket": 1, "type": "message", "body": bodies.write(later), "after": 3, "at": 0}
     trial = Trial("Add milk.", "/", exchanges, [message], 1.0, 2)
@@ -185,9 +186,9 @@ def test_bodies_and_halves_of_files_that_nothing_uses_are_removed(folder):
 def test_requests_and_bytes_are_counted(folder, capsys):
     [((model, category), row)] = count_calls(folder, folder / "unused").items()
     assert (model, category) == ("tools/m", "apps")
-    assert (row.items, row.usage.calls, row.exchanges, len(row.bodies)) == (1, 1, 3, 2)
+    assert (row.items, row.usage.calls, row.exchanges, len(row.bodies)) == (1, 1, 4, 2)
     assert main(["cassettes", "stats"]) == 0
-    assert "3 requests of apps of 0 kB" in capsys.readouterr().out
+    assert "4 requests of apps of 0 kB" in capsys.readouterr().out
 
 
 def test_requests_are_shown_beside_the_calls_at_their_steps(folder):
@@ -197,4 +198,5 @@ def test_requests_are_shown_beside_the_calls_at_their_steps(folder):
     assert after.splitlines()[1:] == [
         "trial 1, step 1: POST /notes text=milk: 204",
         "trial 1, step 1: GET /notes/slow: no answer",
+        "trial 1, step 1: GET /notes/cut: a network error",
     ]
