@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError
 from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.frames import CloseCode
 from websockets.sync.client import ClientConnection, connect
 
 from pytest_miniwob_agent.connections import for_threads, trusting
@@ -210,7 +211,7 @@ class Sockets:
             "additional_headers": headers,
             "open_timeout": CONNECTING,
             "close_timeout": CLOSING,
-            "max_size": None,
+            "max_size": self._inbox.largest,
             "proxy": None,
             "user_agent_header": None,
             "ssl": context,
@@ -222,9 +223,12 @@ class Sockets:
         ):
             self._ends[socket] = end
             put("open", protocol=end.subprotocol or "")
-            with suppress(ConnectionClosed):
+            try:
                 for data in end:
                     put("message", data=data)
+            except ConnectionClosed as error:
+                if error.sent and error.sent.code == CloseCode.MESSAGE_TOO_BIG:
+                    raise TooLarge(f"a message has {too_large(self._inbox.largest)}") from None
             code, reason = end.close_code or code, end.close_reason or ""
         if code == 1006:
             put("error")

@@ -80,6 +80,8 @@ def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Check]:
     settings = collected.settings
     if browser is None and settings is not None and settings.grid is not None:
         yield from check_grid(settings.grid)
+    elif browser is None and settings is not None and settings.browser is not None:
+        yield from check_browser(str(settings.browser), "miniwob_browser")
     else:
         yield from check_browser(browser)
     yield from check_cassettes(collected)
@@ -126,7 +128,7 @@ def check_grid(grid: Grid) -> Iterator[Check]:
         yield from check_page(Browser(launcher=launcher), "see docs/grid.md")
 
 
-def check_browser(path: str | None) -> Iterator[Check]:
+def check_browser(path: str | None, named_by: str = "--browser") -> Iterator[Check]:
     """Check that there are a browser and a driver of one version, and that a page works."""
     from pytest_miniwob_agent.browser import local
     from pytest_miniwob_agent.browser.process import Browser
@@ -136,7 +138,7 @@ def check_browser(path: str | None) -> Iterator[Check]:
         chromium = local.find_browser(path)
         version, hint = _version(chromium), ""
         if path or os.environ.get("MINIWOB_BROWSER"):
-            why = f"as {'--browser' if path else 'MINIWOB_BROWSER'} says"
+            why = f"as {named_by if path else 'MINIWOB_BROWSER'} says"
         elif local.is_shell(chromium):
             why = "the headless shell, as it is faster"
         else:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -127,6 +128,7 @@ class Controller:
         self._session = session
         self._state = state
         self._last_runs: dict[tuple[str, str], Outcome] = {}
+        self._without_outcome: set[Case] = set()
         self._setup_seconds: dict[str, float] = {}
         self._remarks: set[object] = set()
         self._run: Run | None = None
@@ -168,6 +170,8 @@ class Controller:
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
             self._remarks |= {text for name, text in report.user_properties if name == REMARK}
+        if id_ := getattr(report, "miniwob_without_outcome", ""):
+            self._without_outcome.add(Case.from_id(id_))
         outcome: Outcome | None = getattr(report, "miniwob", None)
         if outcome is None:
             return
@@ -219,6 +223,7 @@ class Controller:
             list(items.values()),
             empty_shard=nothing_ran and shard and bool(self._state.selection.wanted),
             broken=stopped or session.exitstatus == pytest.ExitCode.INTERRUPTED,
+            without_outcome=self._without_outcome,
         )
         for step in self._steps:
             try:

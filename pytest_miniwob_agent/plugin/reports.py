@@ -57,9 +57,12 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
     That of teardown has it where a plugin, as pytest-retry, has repeated the call without a report.
 
     Pytest's own parts of each report of the item, its failure, reason, captured output and log, are
-    masked.
+    masked. An item that has ended without an outcome, as it was skipped or plays no episode, is
+    named in `report.miniwob_without_outcome`.
     """
-    run = item.stash.get(RUN, None)
+    run, problem = item.stash.get(RUN, None), problem_of(item)
+    if report.when == "teardown" and problem and (run is None or run.outcome is None):
+        report.miniwob_without_outcome = problem.case.id
     if run is None:
         return
     error = call.excinfo.value if call.excinfo else None

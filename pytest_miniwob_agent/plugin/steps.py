@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending, update_pending
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_output, display_path, is_stream, same_file
 from pytest_miniwob_agent.core.outcome import Outcome
@@ -42,12 +43,14 @@ class Run(NamedTuple):
         items: one outcome per item; of one that ran several times, an unsolved run counts.
         empty_shard: True if all items went to other shards, which is not a failure.
         broken: True if it was stopped.
+        without_outcome: the cases of items that ended without one, as they were skipped.
     """
 
     outcomes: Sequence[Outcome]
     items: Sequence[Outcome]
     empty_shard: bool
     broken: bool
+    without_outcome: Collection[Case] = ()
 
 
 class Step:
@@ -175,7 +178,10 @@ class ResultsFile(Step):
         state, outcomes = self._state, run.outcomes
         if not (state.selection.to_run or run.empty_shard):
             return
-        self._partial = self._reasons_for_partial(outcomes)
+        missing = state.selection.to_run.difference(
+            (outcome.case for outcome in outcomes), run.without_outcome
+        )
+        self._partial = self._reasons_for_partial(len(missing))
         shard = shard_of(self._config, state)
         found = one_per_case(outcome.result for outcome in outcomes)
         results = Results(found, self._partial, "this run", shard)
@@ -187,8 +193,7 @@ class ResultsFile(Step):
                 left_out = state.selection.left_out(before, root, seeds)
                 self.verdict = judge(before, results, gate, left_out, state.settings.prices)
         finally:  # what ran is kept, also where the gate can't judge it
-            whole = state.selection.to_run <= {outcome.case for outcome in outcomes}
-            self._write(results, whole=whole)
+            self._write(results, whole=not missing)
         if self.verdict and self.verdict.gate.kind == "twins":
             markdown = TwinsView(twins_of(results), self.verdict).markdown()
             report_to_github(markdown, self.verdict)
@@ -224,7 +229,7 @@ class ResultsFile(Step):
         source = baseline.results.source
         return not source.startswith("git:") and same_file(Path(source), file)
 
-    def _reasons_for_partial(self, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
+    def _reasons_for_partial(self, missing: int) -> tuple[str, ...]:
         """Return the reasons for which the results are not those of all items."""
         selection = self._state.selection
         reasons = [selection.few] if selection.few else []
@@ -232,8 +237,8 @@ class ResultsFile(Step):
             reasons = [f"shard {shard[0]} of {shard[1]}"]
         if count := len(selection.cases - selection.wanted):
             reasons.append(f"{counted(count, 'item')} deselected")
-        if count := len(selection.to_run - {outcome.case for outcome in outcomes}):
-            reasons.append(f"{counted(count, 'item')} did not run")
+        if missing:
+            reasons.append(f"{counted(missing, 'item')} did not run")
         return tuple(reasons)
 
     def show(self, terminal: pytest.TerminalReporter) -> None:

@@ -260,8 +260,8 @@ class ScriptWriter(Observer):
         who = f"{outcome.result.agent} with {outcome.result.model or 'no model'}"
         says = [f"{self._case}, as {who} solved it.", f"Goal: {self._goal}", f"Verdict: {source}"]
         head = "\n\n".join(map(sanitize_line, says)).replace("\\", "\\\\").replace('"""', "'''")
-        lines = "\n".join([*self._code, *verdict]).splitlines()
-        body = "\n".join(f"    {line}" for line in lines)
+        lines = "\n".join([*self._code, *verdict]).split("\n")  # texts may have other ends of lines
+        body = "\n".join(f"    {_printable(line)}" for line in lines)
         name = re.sub(r"\W+", "_", f"test_{self._case.task}_{self._case.seed}")
         self.script = f'"""{head}\n"""\n\n{self._start(name)}{body}'
 
@@ -336,8 +336,12 @@ def _key(name: str) -> str:
 
 def quoted(value: object) -> str:
     """A text or a number as Python has it."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return _printable(json.dumps(value, ensure_ascii=False))
+
+
+def _printable(code: str) -> str:
+    """Code whose texts have escapes for characters that can't be seen."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in code)
 
 
 def module_of(file: Path) -> ModuleType | None:

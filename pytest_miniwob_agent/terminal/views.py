@@ -338,8 +338,9 @@ def verdict_lines(
             lines.append(f"     {command} {reason.options}")  # in one line, to copy it
     for note in verdict.notes:
         lines += wrap(note, width, 2)
+    allowed = ", which this gate allows" if verdict.decision == "passed" else ""
     for pairs, text in (
-        (verdict.regressed, "no longer solved, which this gate allows"),
+        (verdict.regressed, f"no longer solved{allowed}"),
         (verdict.progressed, "solved now and not in the baseline"),
     ):
         others = [str(pair) for pair in pairs if str(pair) not in named]

@@ -38,8 +38,8 @@ class TestCommand:
 
     def test_problems_are_counted_and_exit_with_1(self, project, call):
         with (project.path / "tox.ini").open("a") as file:
-            file.write("\nminiwob_key_variable = MY_KEY\n")
-        status, out, _ = call("doctor", "--browser", "/no/chromium")
+            file.write("\nminiwob_key_variable = MY_KEY\nminiwob_browser = /no/chromium\n")
+        status, out, _ = call("doctor")
         assert status == 1
         assert "\nWRONG Chromium              no browser at '/no/chromium'" in out
         assert "\nWRONG chromedriver" not in out

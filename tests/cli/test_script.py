@@ -16,6 +16,7 @@ PAGE = """<!DOCTYPE html>
 <label>Card <input type="file" id="card"></label>
 <label>Note <textarea></textarea></label>
 <button onclick="add()">Add</button> <button>Add a card</button>
+<button>Odd\x85one</button>
 <ul><li>Ann <button onclick="drop(this)">Remove</button></li>
 <li>Bob <button onclick="drop(this)">Remove</button></li></ul>
 <p id="said" role="status"></p>
@@ -158,6 +159,7 @@ FURTHER = """
     ClickWith(of("heading", "Guests"), times=3, keys=("CTRL", "META")),
     ClickWith(of("heading", "Guests"), seconds=0.5),
     ScrollWith(of("heading", "Guests"), -10, ("CTRL",)), Choose("Back: 1", of("combobox", "Row")),
+    Click(next(one.id for one in seen.elements if one.text.startswith("Odd"))),
 """
 
 WRITTEN = """\
@@ -172,6 +174,7 @@ WRITTEN = """\
     page.mouse.wheel(0, -10)
     page.keyboard.up("Control")
     page.get_by_role("combobox", name="Row").select_option(index=1)
+    page.get_by_role("button", name="Odd\\x85one").click()
 """
 
 

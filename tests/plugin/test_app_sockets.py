@@ -276,6 +276,15 @@ def test_a_secret_that_an_app_sends_is_an_error(app_pages, script, what):
     assert not list(app_pages.path.glob("cassettes/**/*.traffic.jsonl"))
 
 
+def test_a_message_that_is_too_large_is_an_error(app_pages):
+    page = """<p></p><script>new WebSocket('ws://app.localhost/ws').onopen =
+        ({ target }) => target.send(new Uint8Array(1_000_001))</script>"""
+    app_pages.write_task({"/": page}, conftest=TALKING)
+    result = app_pages.record("--miniwob-max-answer=1")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*a message has more bytes than * (1,000,000): *max-answer*"])
+
+
 def test_a_socket_that_is_never_silent(talk, monkeypatch):
     monkeypatch.setattr(live_sockets, "LONGEST", 0.5)
     script = """

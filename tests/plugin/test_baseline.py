@@ -96,6 +96,29 @@ class TestResults:
         partial = read_results(project.path / "part.incomplete.jsonl").partial
         assert partial == ("2 items deselected", "2 items did not run")
 
+    def test_items_that_are_skipped_or_play_no_episode_do_not_make_a_run_partial(
+        self, run, project
+    ):
+        other = """
+        import pytest
+
+        @pytest.mark.miniwob("click-test", seeds=[1])
+        def test_without_an_episode(miniwob_case):
+            assert miniwob_case.seed == 1
+
+        @pytest.mark.skip
+        @pytest.mark.miniwob("click-test", seeds=[2])
+        def test_skipped(miniwob_episode):
+            assert miniwob_episode.solved
+        """
+        project.makepyfile(test_other=other)
+        for workers in ("-n0", "-n1"):
+            result = run("--miniwob-results=r.jsonl", workers, lost=["click-menu-2 2"])
+            result.assert_outcomes(passed=12, failed=1, skipped=1)
+            results = read_results(project.path / "r.jsonl")
+            assert (len(results.results), results.partial) == (12, ())
+            (project.path / "r.jsonl").unlink()
+
     def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):
         named = f"test_x.py::test_solves[{OTHER_MENU}]"
         reasons = {named: "only tests that were named", "--lf": "only what failed last"}
@@ -334,7 +357,7 @@ class TestOtherGates:
                 "  1 worse, 1 better: too few items *",
                 "  -> at least 126 further items would decide, *",
                 "     pytest --miniwob-baseline=base.jsonl *=new_episodes --miniwob-seeds=1-*",
-                "  1 item no longer solved, which this gate allows",
+                "  1 item no longer solved",
                 f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
                 "  1 item solved now and not in the baseline",
             ]

@@ -301,6 +301,8 @@ def test_a_green_verdict_lists_the_changes_that_the_gate_allows():
         "    n-screen-n-step/click-pie/5: unsolved (cycle, failed) -> solved in trial 1",
     ]
     assert len(verdict_lines(verdict, 200, most=None)) == 6
+    red = judge(run_of("++++-+"), run_of("+--++"), Gate.parse("rate:50"))  # one is missing
+    assert "  2 items no longer solved" in verdict_lines(red, 200)
     assert verdict_lines(verdict, 200, changes=False) == ["gate rate:50: passed"]
 
 
