@@ -180,6 +180,17 @@ class RecordedApp:
         self._app = self._app or self._start()
         self.rewind()
 
+    @contextmanager
+    def as_recorded(self) -> Iterator[None]:
+        """In a block, have the tape of a checked app answer in its place."""
+        app, now, then = self._app, self._traffic, self._recorded
+        self._app, self._traffic, self._recorded = None, then, None
+        self.rewind()
+        try:
+            yield
+        finally:
+            self._app, self._traffic, self._recorded = app, now, then
+
     def rewind(self) -> None:
         """Begin the episode again."""
         if self._app is not None:

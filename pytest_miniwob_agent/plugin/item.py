@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from pytest_miniwob_agent.core.errors import (
     BrowserLost,
     BudgetReached,
     CallRefused,
+    ChangedPicture,
     Drift,
     MiniwobError,
     ModelError,
@@ -262,6 +263,7 @@ class ItemRun:
                     case, agent, page, llm, limits, model=name, observers=observers, raising=raising
                 )
 
+        self._page = page
         self._choose_screens(page)
         pictures = _Pictures(self._settings, page)
         observe = self._state.observe
@@ -287,6 +289,8 @@ class ItemRun:
         finally:
             if pictures.wanted(result.get("status")):
                 self._retake(pictures, llm, episode_of)
+            if self.app and self.app.checked and "drift" in result and pictures.taken:
+                result["drift"] = self._show_both(result["drift"], pictures, llm, episode_of)
             result |= {"pictures": tuple(pictures.taken), "pictures_note": pictures.note}
             outcome = self._make_outcome(agent.name, name, limits, **result)
             watcher.after_item(outcome)
@@ -490,6 +494,33 @@ class ItemRun:
                 "The item did something else when it was run again for its pictures, so they may "
                 f"not show what is described here{reason}"
             )
+
+    def _show_both(
+        self,
+        drift: DriftDetails,
+        pictures: _Pictures,
+        llm: Model,
+        episode_of: Callable[..., Episode],
+    ) -> DriftDetails:
+        """Add the pictures of a live app where it shows something else: as recorded, and now."""
+        from pytest_miniwob_agent.cassettes.recording import RecordedModel
+        from pytest_miniwob_agent.report.folder import Report
+
+        assert self.app is not None
+        assert isinstance(llm, RecordedModel)
+        assert self._settings.report is not None
+        then = _Pictures(self._settings, self._page)
+        then.wants_pictures = True
+        with suppress(Exception), self.app.as_recorded():
+            episode_of(llm.for_replay(), then)
+        now, found = pictures.taken[-1], {(one.trial, one.step): one.name for one in then.taken}
+        if (recorded := found.get((now.trial, now.step))) is None:
+            return drift
+        report = Report(self._settings.report)
+        paths = [str(report.picture(name)) for name in (recorded, now.name)]
+        what = f"the page before action {now.step} of trial {now.trial}"
+        change = ChangedPicture(len(drift.pictures) + 1, what, *paths)
+        return replace(drift, pictures=(*drift.pictures, change))
 
 
 def _failure(error: BaseException) -> dict[str, Any]:

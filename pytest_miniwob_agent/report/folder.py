@@ -222,7 +222,7 @@ class _Frames:
 
 
 class SentPictures:
-    """Pictures that were sent to a model and have a file in one of the folders; `shown` by name."""
+    """Pictures that were sent to a model, or compared, and have a file; `shown` by name."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         paths = [path for folder in reversed(folders) for path in folder.glob("*.png")]
@@ -338,7 +338,7 @@ class Report:
         }
         if shard is not None:
             index["shard"] = to_data(shard)
-        pictures = SentPictures(sent)
+        pictures = SentPictures([*sent, self.folder / "pictures"])
         pages = (
             row | item_page(outcome) | pictures.of(outcome)
             for row, outcome in zip(rows, ordered, strict=True)
@@ -416,7 +416,7 @@ class Report:
                 self._write_data(f"data/items/{page['id']}.js", "item", page)
             self._write_data("data/index.js", "index", index)
             for path in self.folder.glob("pictures/*.png"):
-                if path.name not in taken:
+                if path.name not in taken and path.name not in more:
                     path.unlink()
             for name, path in more.items():
                 write_atomically(self.picture(name), path.read_bytes())

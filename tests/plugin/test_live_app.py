@@ -134,6 +134,17 @@ def test_an_app_that_shows_something_else_is_drift(shop, how, said):
     assert shop.recorded() == before
 
 
+def test_the_report_has_both_pages_where_an_app_shows_something_else(shop):
+    change(shop, button="Buy")
+    shop.runpytest(LIVE, "--miniwob-report=report", "-k", "buy")
+    [item] = shop.path.glob("report/data/items/apps/buy/*.js")
+    [shown] = re.findall(r'"changed":\[({.*?})\]', item.read_text())
+    assert "the page before action 0 of trial 1" in shown
+    names = re.findall(r'"(?:recorded|present)":"(\w+\.png)"', shown)
+    pictures = {shop.path.joinpath("report", "pictures", name).read_bytes() for name in names}
+    assert len(pictures) == 2
+
+
 def test_requests_that_change_while_the_prompts_stay_are_a_remark(shop):
     change(shop, script="<script>fetch('/visited')</script>")
     result = shop.replay(LIVE, passed=2)
