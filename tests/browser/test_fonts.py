@@ -6,7 +6,7 @@ import shutil
 from contextlib import closing
 
 import pytest
-from support.own_pages import Pages, click
+from support.own_pages import Pages, click, texts
 
 from pytest_miniwob_agent.browser import local, process
 from pytest_miniwob_agent.browser.local import LocalLauncher
@@ -199,6 +199,17 @@ def test_fonts_that_the_page_brings_are_used(pages, machine, monkeypatch):
 
 
 @pytest.mark.integration
+def test_a_document_that_gets_other_style_sheets_keeps_its_fonts(pages):
+    _, seen = pages.show(f"""{TASK}<p id=said style="font-family: monospace"></p><script>
+        const family = () => getComputedStyle(said).fontFamily;
+        const [before, sheet] = [family(), new CSSStyleSheet()];
+        sheet.replaceSync("p {{ orphans: 7 }}");
+        document.adoptedStyleSheets = [sheet];
+        said.textContent = `${{before === family()}} ${{getComputedStyle(said).orphans}}`;
+        </script>""")
+    assert texts(seen) == ["true 7"]
+
+
 def test_boxes_of_one_width_stand_for_what_no_font_has(pages):
     signs = ["漢", "한", "か", "𓀀", "\ue03a", "\U0001d400", "\U0010fffd", "ᚠ"]
     spans = "".join(f"<span>{sign}</span> " for sign in signs)

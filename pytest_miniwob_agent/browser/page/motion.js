@@ -144,6 +144,18 @@ if (active) {
   };
 }
 
+// A page that gives its document other sheets keeps ours.
+if (active && Constants.SCREENS >= 2) {
+  const adopted = Object.getOwnPropertyDescriptor(Document.prototype, "adoptedStyleSheets");
+  Object.defineProperty(Document.prototype, "adoptedStyleSheets", {
+    ...adopted,
+    set(value) {
+      const others = Arrays.filter(Arrays.concat([], value), (one) => one !== sheet);
+      apply(adopted.set, this, [Arrays.concat([sheet], others)]);
+    },
+  });
+}
+
 // Shadow trees have styles of their own: `dress` gives ours to those that a parser has made.
 const sheets = Object.getOwnPropertyDescriptor(ShadowRoot.prototype, "adoptedStyleSheets");
 const give = (root, others) => {
