@@ -1,8 +1,8 @@
 """How the pages are completed: steps, each on what has a role and a name, for two drivers.
 
-A step is `VERB ROLE NAME`, with `#2` the second of several. What `enter` writes, where a
-drag ends and what is chosen come after ` > `. Driver `Actions` takes the screen's tree, `Program`
-a Playwright page.
+A step is `VERB ROLE NAME`, with `#2` the second of several; what has no name goes by its classes.
+What `enter` writes, where a drag ends and what is chosen come after ` > `. Driver `Actions` takes
+the screen's tree, `Program` a Playwright page.
 """
 
 import re
@@ -12,10 +12,13 @@ from playwright.sync_api import Error
 from pytest_miniwob_agent import (
     Choose,
     Click,
+    ClickWith,
+    DoubleClick,
     Drag,
     Enter,
     Hover,
     Press,
+    PressKeys,
     Scroll,
     Select,
     Type,
@@ -23,11 +26,14 @@ from pytest_miniwob_agent import (
 )
 
 STEPS = {
+    "ag-grid": "click columnheader Age; double gridcell Bern; mark textbox Input Editor; "
+    "type Rome; press ENTER 1",
     "anchor": "click button Menu; click button Edit",
     "animationend": "click button Next; click button Finish",
     "antd-datepicker": "click textbox Select date; click cell 15",
     "antd-form": "enter spinbutton * Quantity > 5; click checkbox Agree; click switch Notify; "
     "click radio star star #4; click radio Large; click button Submit; click button OK",
+    "antd-range": "click textbox Start date; click cell 10; click cell 20",
     "antd-select": "click combobox; type Lucy; click text Lucy",
     "antd-upload": "upload button Click to Upload",
     "aria-div": "click checkbox Accept",
@@ -37,17 +43,25 @@ STEPS = {
     "closed-shadow": "click generic",
     "codemirror": "mark textbox; type let y = 2;",
     "datatables": "enter searchbox Search: > Tokyo; click button Age: Activate to sort; click cell",
+    "day-picker": "click button Monday, June 10th, 2024; click button Thursday, June 20th, 2024",
     "details": "click button More; click button Go",
     "dialog": "click button Open; click button OK",
     "dnd-kit": "drag button Item A > button Item C",
     "fixed-in-hidden": "click button Save",
     "flatpickr": "click textbox Pick a date; choose combobox Month > June; click text 15",
     "framer-wizard": "click button Next; click button Next; click button Finish",
+    "hover-card": "hover link @radix; click button Follow",
+    "icon-toolbar": "mark textbox; click button format_bold; click button format_align_right",
     "iframe": "enter textbox Name > Bob; click button Send",
     "infinite-scroll": "scroll 900; scroll 900; scroll 900; scroll 900; click text Item 35",
     "invoker": "click button Show; click button Close it",
     "leaflet": "click button Zoom in; drag generic > -100,0; click button London",
+    "lexical-rich": "mark listitem Eggs; click button Bold; click listitem Eggs; press END 1; "
+    "press ENTER 1; type Flour",
+    "monaco": "click text return 1; press END 1; keys SHIFT+HOME; type return 2",
     "mui-autocomplete": "enter combobox Country > Bel; click option Belgium",
+    "mui-data-grid": "click columnheader Age; click checkbox Select row; "
+    "double gridcell Bern; mark textbox; type Rome; press ENTER 1",
     "mui-datepicker": "click button Choose date, selected date is Jun 3, 2024; click gridcell 15",
     "mui-dialog": "click button Open dialog; click button Agree; click button Undo",
     "mui-form": "click checkbox Terms; click switch Wifi; click radio Express; click tab Two",
@@ -56,11 +70,16 @@ STEPS = {
     "nouislider": "click slider lower; press ARROWRIGHT 2; click slider upper; press ARROWLEFT 4",
     "popover": "click button Open; click button OK",
     "quill": "enter textbox > Hello; mark textbox; click button bold",
+    "quill-rich": "click listitem • Eggs; press END 1; press ENTER 1; type Flour; "
+    "mark listitem • Flour; click button link; type /flour; press ENTER 1",
+    "radix-context": "context text Photo; click menuitem Share; click menuitem Mail",
     "radix-dropdown": "click button Options; click menuitem More tools; click menuitem Developer",
     "radix-select": "click combobox Food; click option Banana",
     "react-aria": "click button Increase Width; click button Increase Width; "
     "click button Show suggestions Favorite animal; click option Panda; "
     "click button System requirements",
+    "react-flow": "drag generic react-flow__handle-bottom source > "
+    "generic react-flow__handle-top target #2",
     "react-hook-form": "enter textbox Name > Ann; enter textbox Email > ann@x.org; "
     "click button Send",
     "react-suspense": "click button Open; click button Save",
@@ -70,13 +89,23 @@ STEPS = {
     "sortablejs": "drag listitem Item A > listitem Item C",
     "tanstack-virtual": "scroll 15000; click text Row 500",
     "tiptap": "enter textbox > # Title; press ENTER 1; type text",
+    "tiptap-rich": "mark cell Ann; type Eve; click listitem Eggs for @Ann; press END 1; "
+    "press ENTER 1; type @B; click option Ben",
     "transitionend": "click button Next; click button Finish",
     "view-transition": "click button Next; click button Finish now",
+    "virtua": "scroll 5000; click text Row 200",
     "waapi": "click button Next; click button Finish now",
 }
 
 UNNAMED = {"generic": ".leaflet-container, x-buy", "textbox": "[contenteditable=true]"}
-KEYS = {"ENTER": "Enter", "ARROWRIGHT": "ArrowRight", "ARROWLEFT": "ArrowLeft"}
+KEYS = {
+    "ARROWLEFT": "ArrowLeft",
+    "ARROWRIGHT": "ArrowRight",
+    "END": "End",
+    "ENTER": "Enter",
+    "HOME": "Home",
+    "SHIFT": "Shift",
+}
 
 
 def steps_of(name):
@@ -108,7 +137,7 @@ class Actions:
             for one in self.seen.elements
             if one.id is not None
             and one.role == role
-            and name in ("", one.text, dict(one.details).get("shows"))
+            and name in ("", one.text, *map(dict(one.details).get, ("shows", "class")))
         ]
         if len(found) < number:
             raise Missing(target)
@@ -121,6 +150,12 @@ class Actions:
 
     def click(self, target):
         self.act(Click(self.find(target)))
+
+    def double(self, target):
+        self.act(DoubleClick(self.find(target)))
+
+    def context(self, target):
+        self.act(ClickWith(self.find(target), button="right"))
 
     def hover(self, target):
         self.act(Hover(self.find(target)))
@@ -140,6 +175,9 @@ class Actions:
     def press(self, target):
         key, _, times = target.partition(" ")
         self.act(Press(key, int(times)))
+
+    def keys(self, keys):
+        self.act(PressKeys(keys))
 
     def mark(self, target):
         self.act(Select(self.find(target)))
@@ -176,10 +214,12 @@ class Program:
         for frame in self.page.frames:
             named = {"name": name, "exact": True} if name else {}
             others = [frame.get_by_label, frame.get_by_text] if name else []
+            text = name.removeprefix("• ")  # which a style sheet draws
+            classes = ".".join(["", *name.split()]) if role == "generic" else ""
             for found in (
                 frame.get_by_role(role, **named),
-                *(other(name, exact=True) for other in others),
-                frame.locator(UNNAMED.get(role, "no-such")),
+                *(other(text, exact=True) for other in others),
+                frame.locator(classes or UNNAMED.get(role, "no-such")),
             ):
                 if found.count():
                     return found.nth(number - 1)
@@ -193,6 +233,12 @@ class Program:
             name = _read(target)[1]
             text = self.page.get_by_text(name, exact=True).last
             (text if name and text.count() else self.find(target)).click(force=True)
+
+    def double(self, target):
+        self.find(target).dblclick()
+
+    def context(self, target):
+        self.find(target).click(button="right")
 
     def hover(self, target):
         self.find(target).hover()
@@ -215,9 +261,16 @@ class Program:
         for _ in range(int(times)):
             self.page.keyboard.press(KEYS[key])
 
+    def keys(self, keys):
+        self.page.keyboard.press("+".join(KEYS[key] for key in keys.split("+")))
+
     def mark(self, target):
-        self.find(target).click()
-        self.page.keyboard.press("ControlOrMeta+a")
+        """Mark all of a field, or the paragraph in anything else."""
+        if target.startswith("textbox"):
+            self.find(target).click()
+            self.page.keyboard.press("ControlOrMeta+a")
+        else:
+            self.find(target).click(click_count=3)
 
     def upload(self, target):
         with self.page.expect_file_chooser() as chooser:
