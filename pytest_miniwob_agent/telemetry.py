@@ -34,6 +34,8 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.protocols import Observer
+from pytest_miniwob_agent.models.api import OPENAI
+from pytest_miniwob_agent.models.apis import provider_of
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -126,7 +128,7 @@ class Spans(Observer):
             f"invoke_agent {self._agent}",
             attributes={
                 "gen_ai.operation.name": "invoke_agent",
-                "gen_ai.provider.name": "openai",
+                "gen_ai.provider.name": OPENAI.name,
                 "gen_ai.agent.name": self._agent,
                 "gen_ai.request.model": self._model,
                 "gen_ai.conversation.id": case.id,
@@ -147,6 +149,9 @@ class Spans(Observer):
                 self._end_trial()
                 self._trial = self._start(f"trial {number}", {"miniwob.trial": number})
             case Called():
+                if self._item is not None:
+                    provider = provider_of(event.path).name
+                    self._item.set_attribute("gen_ai.provider.name", provider)
                 asked = self._asked[event.purpose, event.trial, event.step]
                 began = asked.pop(0) if asked else self._last
                 self._start(f"chat {self._model}", self._of_call(event), began, client=True).end()
@@ -226,7 +231,7 @@ class Spans(Observer):
         said = call.completion
         found = {
             "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": "openai",
+            "gen_ai.provider.name": provider_of(call.path).name,
             "gen_ai.request.model": self._model,
             "gen_ai.response.model": said.model,
             "gen_ai.response.finish_reasons": [said.finish_reason] if said.finish_reason else None,

@@ -10,6 +10,7 @@ from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.semconv import schemas
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes, test_attributes
+from support.projects import FAKE_PAGE
 
 from pytest_miniwob_agent import telemetry
 from pytest_miniwob_agent.cli import main
@@ -126,6 +127,37 @@ def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
     assert {name for name in names if not name.startswith("miniwob.")} <= CONVENTIONS | {
         "error.type"
     }
+
+
+def test_a_trace_names_the_provider_of_the_api(project, collector):
+    project.write(
+        asking="""
+        from pytest_miniwob_agent import ModelRequest
+
+        class Asking:
+            name = "asking"
+
+            def solve(self, env, llm, note):
+                env.reset()
+                asked = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+                llm.post(ModelRequest("/v1/messages", asked))
+        """,
+        conftest=FAKE_PAGE
+        + """
+    @pytest.fixture
+    def miniwob_llm():
+        from pytest_miniwob_agent.testing import ScriptedLLM
+        return ScriptedLLM(["Hi"])
+""",
+    )
+    args = ("--miniwob-otel", "--miniwob-agent=asking:Asking", "--miniwob-trials=1")
+    project.runpytest(*args, "-k", "click-menu-2/1").assert_outcomes(failed=1)
+    named = {
+        span.name: attributes(span)["gen_ai.provider.name"]
+        for span in collector.spans
+        if "gen_ai.provider.name" in attributes(span)
+    }
+    assert named == {"invoke_agent asking": "anthropic", "chat scripted": "anthropic"}
 
 
 def test_an_item_without_a_cassette_is_a_trace_with_an_error(project, collector):

@@ -164,6 +164,7 @@ class Called:
 
     In a conversation `messages` has all messages of the request, `prompt` is the text of those
     that are new since the call before, and `tools` are the names of the tools that are offered.
+    `path` is that of the request; empty for a model that takes texts alone.
     """
 
     kind: ClassVar[str] = "call"
@@ -174,6 +175,7 @@ class Called:
     completion: Completion
     messages: tuple[Message, ...] = field(default=(), metadata=_OPTIONAL)
     tools: tuple[str, ...] = field(default=(), metadata=_OPTIONAL)
+    path: str = field(default="", metadata=_OPTIONAL)
 
     def new_since(self, before: Called | None) -> tuple[Message, ...]:
         """Return the messages that the call before did not have, without its answer."""

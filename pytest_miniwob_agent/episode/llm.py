@@ -144,7 +144,8 @@ class AgentLLM(ChatCalls):
             with self._paused(), self._trace.call(purpose, files) as (origin, record):
                 prompt, messages, tools = self._read(request, text)
                 place = (origin.trial, origin.step, purpose)
-                yield origin, lambda said: record(Called(*place, prompt, said, messages, tools))
+                read = (messages, tools, request.path if request else "")
+                yield origin, lambda said: record(Called(*place, prompt, said, *read))
         except BaseException:
             with self._mutex:
                 self._calls -= 1

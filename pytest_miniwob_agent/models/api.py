@@ -143,16 +143,17 @@ _WHOLE = ("format", "id", "role", "signature", "status", "thought_signature", "t
 class Provider:
     """The default server of requests, and the key that they need there.
 
-    `key_variable` is the environment variable with the key. `key_header`, which takes it, and `url`
-    are None for OpenAI's, which the client knows.
+    `name` is OpenTelemetry's for it, and `key_variable` the environment variable with the key.
+    `key_header`, which takes it, and `url` are None for OpenAI's, which the client knows.
     """
 
+    name: str
     key_variable: str
     key_header: str | None = None
     url: str | None = None
 
 
-OPENAI = Provider("OPENAI_API_KEY")
+OPENAI = Provider("openai", "OPENAI_API_KEY")
 
 
 class API:

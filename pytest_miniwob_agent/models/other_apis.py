@@ -31,7 +31,9 @@ class Messages(API):
     """The API of `/v1/messages`."""
 
     path = "/v1/messages"
-    provider = Provider("ANTHROPIC_API_KEY", "x-api-key", "https://api.anthropic.com/v1")
+    provider = Provider(
+        "anthropic", "ANTHROPIC_API_KEY", "x-api-key", "https://api.anthropic.com/v1"
+    )
 
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         found = []
@@ -176,7 +178,10 @@ class Gemini(API):
 
     path = "/v1beta/"
     provider = Provider(
-        "GEMINI_API_KEY", "x-goog-api-key", "https://generativelanguage.googleapis.com/v1"
+        "gcp.gemini",
+        "GEMINI_API_KEY",
+        "x-goog-api-key",
+        "https://generativelanguage.googleapis.com/v1",
     )
 
     def reads(self, path: str) -> bool:
