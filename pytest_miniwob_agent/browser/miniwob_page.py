@@ -264,11 +264,14 @@ class MiniwobPage:
         """
         with self._browser.guard(f"asking for the fonts of {self._name}"):
             devtools = self._browser.devtools
+            devtools.call("Network.setBlockedURLs", urls=["*"])  # it would ask for all sheets again
             devtools.call("CSS.enable")
+            devtools.call("Network.setBlockedURLs", urls=[])
             root = devtools.call("DOM.getDocument")["root"]["nodeId"]
             found = devtools.call("DOM.querySelectorAll", nodeId=root, selector="body *")
             ask = [("CSS.getPlatformFontsForNode", {"nodeId": node}) for node in found["nodeIds"]]
             fonts = [font for answer in devtools.send(*ask) for font in answer["fonts"]]
+            devtools.call("CSS.disable")
             ours = self._browser.has_fonts
         return sorted(
             {

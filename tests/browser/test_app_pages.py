@@ -45,9 +45,9 @@ class Site:
 
     def answer(self, request, step, crowded):
         page = self.pages[urlsplit(request.url).path]
-        if isinstance(page, PageResponse):
-            return page
         body = page() if callable(page) else page
+        if isinstance(body, PageResponse):
+            return body
         return PageResponse(200, [("Content-Type", "text/html")], body.encode())
 
     def messages(self, now):
@@ -110,6 +110,19 @@ def test_a_window_may_be_closed_before_its_page_has_come(show, browser):
     env, seen = show({"/": page, "/new": come, "/more": "more"})
     assert texts(click(env, seen, "Open").observation) == ["Ask", "Open"]
     assert texts(click(env, seen, "Ask").observation) == ["Ask", "Open", "more"]
+
+
+def test_to_tell_the_fonts_of_a_page_its_app_is_asked_for_nothing(show):
+    asked = []
+
+    def style():
+        asked.append("style")
+        return PageResponse(200, [("Content-Type", "text/css")], b"p { color: red }")
+
+    site = {"/": "<link rel=stylesheet href=/style.css><p>Hi</p>", "/style.css": style}
+    env, _ = show(site)
+    env.fonts()
+    assert asked == ["style"]
 
 
 def test_an_app_may_answer_a_program_slowly(show):
