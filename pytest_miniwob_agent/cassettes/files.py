@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -319,7 +320,7 @@ class ItemFiles:
 
 def _id_of(path: Path) -> str:
     """Return a name for a path that is the same from every working directory."""
-    return hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:32]
+    return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
 
 
 def _read(path: Path) -> list[Call]:

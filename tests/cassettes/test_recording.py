@@ -2,6 +2,8 @@
 
 import contextlib
 import gzip
+import os
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -216,6 +218,18 @@ def test_a_process_opens_an_item_for_recording_once_at_a_time(tmp_path):
     ItemFiles(tmp_path, STEM, Record.NONE, state=tmp_path).close()
     first.close()
     ItemFiles(tmp_path, STEM, Record.NEW_EPISODES, state=tmp_path).close()
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="paths of macOS are UTF-8")
+def test_a_path_that_is_no_utf_8_can_be_recorded_in(tmp_path, chat_server):
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    for record, url in (("new_episodes", chat_server.url), ("none", None)):
+        files = ItemFiles(folder, STEM, Record(record), state=folder / ".miniwob")
+        llm = model_of(files, url, {})
+        llm.complete("one", "plan")
+        llm.finish(Limits())
+        files.close()
+    assert len(chat_server.requests) == 1
 
 
 def test_all_records_an_item_once_in_a_run_for_all_tests(tmp_path, chat_server):
