@@ -575,6 +575,33 @@ def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
     )
 
 
+def test_a_program_that_takes_the_listeners_away_which_watch_it_has_cheated(drive, pages):
+    page = pages.make(
+        """<button onclick="which = 1">A</button><button onclick="which = 2">B</button><script>
+            let which = 0; const task = { goal: "g", reward: () => [0, -1, 1][which] };</script>"""
+    )
+    script = """Object.entries(getEventListeners(window)).forEach(([type, all]) => all.forEach(
+        ({ listener }) => removeEventListener(type, listener, true)));
+        document.querySelectorAll("button").forEach((button) => button.click())"""
+
+    def work(program, page, llm):
+        program.call("Runtime.evaluate", expression=script, includeCommandLineAPI=True)
+        assert page.done
+
+    with pytest.raises(ProgramError, match="took the listeners away"):
+        drive(work, page=page)
+
+
+def test_a_binding_of_a_program_replaces_nothing_of_ours(drive):
+    def work(program, page, llm):
+        for name in ("miniwobAgent", "miniwobNetwork"):
+            program.call("Runtime.addBinding", name=name)
+        program.run("miniwobNetwork('no message of ours')")
+        program.click("#query")
+
+    assert len(actions(drive(work))) == 1
+
+
 @pytest.mark.parametrize("way", ["from a world of its own", "by the protocol", None])
 def test_scripts_that_a_program_inserts_otherwise_are_told_by_a_remark(way, drive, pages):
     page = pages.make(f"""<p onclick="this.title = 'x'">No</p>{TASK}""")

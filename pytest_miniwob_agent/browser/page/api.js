@@ -1,7 +1,7 @@
 // The functions that Python calls, as `miniwobAgent` of our own world.
 
 import { Fault, Main, inCore, isLeaving, outer, own, prepare, trial } from "./world.js";
-import { listenAgain } from "./listeners.js";
+import { listen, listenAgain } from "./listeners.js";
 import { stay } from "./leaving.js";
 import { agents, offset, scrolled, survey, viewport } from "./frames.js";
 import { useFonts } from "./fonts.js";
@@ -35,8 +35,16 @@ const settled = async () => {
   if (page() !== window.miniwobAgent) await page()[way]();
 };
 
+// Count the events that a program is watched by (page/witness.js), behind who watches.
+let heard = 0;
+let counts = false;
+const count = () => {
+  if (!counts) for (const type of Main.watchedEvents()) listen(type, () => { heard++; });
+  counts = true;
+};
+
 const judged = () => {
-  const { words, ...verdict } = Main.judged();
+  const { words, ...verdict } = Main.judged(heard);
   return { goal: goalNow(words), ...verdict, ...(Constants.APP && { url: location.href }) };
 };
 
@@ -145,7 +153,7 @@ const start = async (given, screen, kind, goal = "", random = given) => {
 };
 
 // Calls for the document that Python talks to, which is always the outer one.
-window.miniwobAgent = {
+const api = {
   start: visited(start),
   // Read the consequences of an action; the browser scrolls a list to the option that a key has
   // selected with one of its next frames.
@@ -161,7 +169,11 @@ window.miniwobAgent = {
     return isLeaving() ? null : read();
   }),
   // Hand the page over to a program, or take it back.
-  watch: (left) => Main.watch(left),
+  watch: (left) => {
+    const strange = Main.watch(left);
+    count();
+    return strange;
+  },
   // Python's answer to a question of the page (page/network.js).
   told: (...answer) => Main.told(...answer),
   hear: () => { trial.asked = true; },
@@ -170,6 +182,7 @@ window.miniwobAgent = {
     if (trial.seed === null) return null; // another page, which the program has opened
     if (!acted && !Main.stirred()) return { still: true };
     const before = Main.time();
+    count();
     await settled();
     return isLeaving() ? null : { ...read(), passed: Main.time() - before };
   }),
@@ -257,3 +270,5 @@ window.miniwobAgent = {
   news: (before, id) => ({ opened: trial.opened, url: location.href, alone: inCore() ? "it is judged by core.js"
     : Main.answered() ? "its page has a backend, task.api" : "", news: news(before), gone: gone(id) }),
 };
+// A program can add a binding, but none of this name.
+Object.defineProperty(window, "miniwobAgent", { value: api, configurable: true });

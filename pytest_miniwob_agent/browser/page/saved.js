@@ -28,7 +28,7 @@ export const Arrays = methods(window.Array.prototype, "concat every filter forEa
 export const Strings = methods(String.prototype, "replace trim");
 export const Patterns = methods(RegExp.prototype, "exec");
 export const Events = {
-  ...methods(Event.prototype, "preventDefault stopImmediatePropagation target type"),
+  ...methods(Event.prototype, "currentTarget preventDefault stopImmediatePropagation target type"),
   ...methods(MouseEvent.prototype, "relatedTarget"),
 };
 export const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");

@@ -18,7 +18,7 @@ import { check, perturb, play } from "./perturb.js";
 import {
   begin, decide, goOn, handOver, isOver, judged, payload, settingUp, words,
 } from "./judgement.js";
-import { answered, go, recognize, stirred, taken, traverse, watch } from "./witness.js";
+import { EVENTS, answered, go, recognize, stirred, taken, traverse, watch } from "./witness.js";
 
 const now = {
   __proto__: null,
@@ -30,7 +30,8 @@ const now = {
     Object.assign(trial, reading);
   },
   // The verdict, what a program has done, and the goal in the words of core.js, if it has any.
-  judged: () => ({ ...judged(), ...taken(), words: words() }),
+  judged: (all) => ({ ...judged(), ...taken(all), words: words() }),
+  watchedEvents: () => EVENTS,
   isLeaving: () => leaving.now,
   leave: () => {
     leaving.now = true;

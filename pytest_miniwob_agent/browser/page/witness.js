@@ -172,7 +172,9 @@ const scripted = {
   change,
 };
 
+let heard = 0; // events of this window
 const onEvent = (event) => {
+  if (Events.currentTarget(event) === window) heard++;
   if (!trial.watched) return;
   const { isTrusted } = event;
   const type = Events.type(event);
@@ -218,7 +220,7 @@ const latch = () => {
   }
 };
 
-const EVENTS = [...Object.keys(native), "input", "change", "submit", "contextmenu"];
+export const EVENTS = [...Object.keys(native), "input", "change", "submit", "contextmenu"];
 const hear = () => Arrays.forEach(EVENTS, (name) => listen(name, onEvent));
 
 // Hear the frames of a window too, and those in them; `visit` gets each of their documents.
@@ -305,9 +307,11 @@ export const stirred = () => {
   return acts.length > (down ? 1 : 0) || over || foul !== null || decided() !== told;
 };
 
-// What the program has done since then; a verdict that follows no action follows the pointer.
-export const taken = () => {
+// What the program has done since then; a verdict that follows no action follows the pointer. `all` is the
+// number of events that our own world has heard, whose listeners no script can take away.
+export const taken = (all) => {
   if (!state) return {};
+  if (all > heard) state.foul ??= "it took the listeners away that watch it";
   if (isReplaced()) state.foul ??= "it changed the page's verdict";
   if (!trial.watched) return { foul: state.foul };
   hearFrames();
