@@ -26,9 +26,10 @@ def test_where_drift_causes_the_recording_its_limit_is_said_once(record, capfd, 
     shutil.copytree(REFLECTIVE_PROMPTS, prompts)
     plan = prompts / "plan.txt"
     plan.write_text(plan.read_text() + "Now.")
-    line = "recorded calls no longer fit: recording at most 6,000 model calls in 12 recorded items"
+    line = "recorded calls no longer fit: recording at most 1,000 model calls in 2 recorded items"
+    options = (f"--miniwob-prompts={prompts}", "-k", "click-menu-2")
     for where, times in ((workers, 1), ("-n0", 0)):
-        record.record(f"--miniwob-prompts={prompts}", where).assert_outcomes(passed=12)
+        record.record(*options, where).assert_outcomes(passed=2)
         assert capfd.readouterr().err.count(line) == times
 
 
