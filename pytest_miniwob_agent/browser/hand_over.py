@@ -3,7 +3,8 @@
 The program's commands come in by a WebSocket on loopback, and go to the browser by a connection of
 its own (`program`). In between the page's clock moves on by what the program asks: after input,
 while it waits for a promise of the page, where it repeats a question, and by whole seconds where it
-sleeps. What it does is seen by the page itself (page/witness.js).
+sleeps. A recording notes what of that is a matter of real time, and a replay does as noted
+(`core.pace`). What the program does is seen by the page itself (page/witness.js).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import TYPE_CHECKING, Any, Protocol
 
 from websockets.exceptions import ConnectionClosed
@@ -30,13 +31,16 @@ from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
 from pytest_miniwob_agent.browser.program import (
     CLOSING,
     GOING,
+    LONGEST,
     SWALLOWED,
     Commands,
     Connection,
     Names,
     Promise,
+    question_of,
 )
 from pytest_miniwob_agent.core.errors import MiniwobError
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.protocols import Driven
 
 if TYPE_CHECKING:
@@ -88,6 +92,14 @@ EARLY, LATE = 0.25, -0.5
 it lasts. The program's own work in this process is no silence."""
 
 
+PATIENCE = 300
+"""Real seconds of silence that count for nothing in a replay. A program that is silent for longer
+may be another one than that of the recording, and wait for what did not come there."""
+
+INPUT, CALL, END = "input", "call", "end"
+"""What comes beside commands that are no input: input, a model call, the end of the block."""
+
+
 class BrowserPage(Protocol):
     """The page in its browser."""
 
@@ -129,11 +141,13 @@ class HandedPage:
         self,
         page: BrowserPage,
         tell: Callable[[Driven], str | None],
+        pace: Pace,
         target: str,
         timeout: float,
         allowed: Commands,
     ) -> None:
-        self._page, self._tell, self._timeout = page, tell, timeout
+        self._page, self._tell, self._pace, self._timeout = page, tell, pace, timeout
+        pace.begin()
         self._names = Names(target)
         self._allowed = allowed
         self._clock = ThreadPoolExecutor(1)  # for what lets time pass on the page
@@ -145,6 +159,8 @@ class HandedPage:
         self._acted = self._touched = False  # since the page was read: input, or any script
         self._asked: Counter[str] = Counter()  # questions since time passed
         self._repeated = 0  # ms that passed where the program asked the same again
+        self._moved = False  # the clock, or may have, by real time since something came
+        self._waited = ""  # the repeated question for which it has moved
         # Since the program acted: ms of the page's clock, real seconds of its silences, and when
         # the present silence began.
         self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
@@ -170,16 +186,16 @@ class HandedPage:
     @property
     def done(self) -> bool:
         """True once the page has judged."""
-        self._catch_up()
+        self._catch_up(self._until(EARLY), self._pace.stops)
         return self._done
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Let no time pass on the page, once what the program did before is written down."""
-        self._catch_up()
+        self._arrive(CALL)
         if self._error is not None:
             raise self._error
-        self._silent = self._silence()
+        self._pace.act()
         self._calls += 1
         try:
             yield
@@ -190,7 +206,7 @@ class HandedPage:
 
     def close(self) -> None:
         """Take the page back from the program, whatever that does; raise the error of the page."""
-        self._catch_up()
+        self._arrive(END)
         self._taken_back = True
         for connection in self._connections:
             connection.close()
@@ -210,31 +226,67 @@ class HandedPage:
     def _refusal(self) -> str | None:
         return str(self._error or "") or self._tell(Driven())
 
-    def _catch_up(self, more: float = EARLY) -> None:
-        """Let what the program has done take effect, and time pass as long as it has slept."""
-        ms = 1000 * int(self._silence() + more)
+    def _arrive(self, what: str, command: Message | None = None) -> None:
+        """Bring the page's clock to where it is when something comes, and note where that is."""
+        pace, name = self._pace, self._pace.name(what)
+        move = None if self._calls else pace.due(name, last=what in (INPUT, CALL, END))
+        slept = what == INPUT and (move is not None or self._slept(EARLY) >= PAUSE)
+        held = move is not None and move.held
+        stops = None if not pace.strict or (what == END and not held) else held
+        ms = move.ms if move else 1000 * self._slept(EARLY)
+        promises = [promise for one in self._connections if (promise := one.promise)]
+        self._moved |= slept or any(one.left < LONGEST for one in promises)
+        held = (slept or what != INPUT) and self._catch_up(ms, stops)
+        self._silent, self._began = self._silence(), _idle()
+        moved, ms = self._moved or self._waited not in ("", what), self._passed
+        if moved:
+            self._moved, self._waited = False, ""
+        if command and command["method"].startswith(ASKING) and not self._calls:
+            held |= self._take_question(what, command, stops)
+        pace.note(name, ms, moved=moved or held, held=held, waits=bool(promises))
+
+    def _catch_up(self, ms: int, stops: bool | None = None) -> bool:
+        """Let what the program has done take effect, and so many ms pass since it acted.
+
+        Returns what `_run` does.
+        """
 
         def keep_up() -> None:
             self._read_page()
             if ms > self._passed:
+                self._moved = True
                 self._elapse(ms - self._passed)
                 self._read_page()
 
-        self._run(keep_up)
+        return self._run(keep_up, stops)
 
-    def _run(self, work: Callable[[], None]) -> None:
-        """Do what lets time pass on the page, but don't wait where that waits for the program."""
+    def _until(self, more: float) -> int:
+        """The ms that are to have passed since the program acted, where nothing comes by now."""
+        move = None if self._calls else self._pace.due()
+        return move.ms if move else 1000 * self._slept(more)
+
+    def _slept(self, more: float) -> int:
+        """Whole real seconds since the program acted in which it slept, as far as they count."""
+        return max(0, int(self._silence() + more - PATIENCE * self._pace.strict))
+
+    def _run(self, work: Callable[[], None], stops: bool | None = None) -> bool:
+        """Do what lets time pass on the page, but don't wait where that waits for the program.
+
+        True if it does: after `HELD`, at once if the page is known to stop (`stops`), and never if
+        it is known that it does not.
+        """
         running = self._clock.submit(work)
         before = self._stopping
-        while not wait([running], POLL if self._stopping & self.held else HELD).done:
+        while not wait([running], POLL if stops or self._stopping & self.held else HELD).done:
             held = self.held
-            if before & held:
+            if stops is not False and (held if stops else before & held):
                 self._stopping = held
                 running.add_done_callback(self._take_error)
-                return
+                return True
             before = held
         self._stopping = set()
         running.result()
+        return False
 
     def _take_error(self, running: Future[None]) -> None:
         """Keep the error of what was not waited for."""
@@ -283,17 +335,24 @@ class HandedPage:
         self._asked.clear()
         self._repeated = 0
 
-    def _take_question(self, command: Message) -> None:
-        """Let time pass before the third of the same questions: the program waits for something."""
+    def _take_question(self, what: str, command: Message, stops: bool | None) -> bool:
+        """Let time pass before the third of the same questions: the program waits for something.
+
+        Returns what `_run` does.
+        """
         question = json.dumps({**command, "id": None}, sort_keys=True)
         self._asked[question] += 1
-        if self._asked[question] > 2:
-            self._asked = Counter({question: 2})
-            self._run(self._pass_for_question)
+        if self._asked[question] < 3:
+            return False
+        self._asked = Counter({question: 2})
+        return self._run(partial(self._pass_for_question, what), stops)
 
-    def _pass_for_question(self) -> None:
-        before = self._passed
-        if ms := min(max(REPEATED, self._repeated), MOST_REPEATED - self._repeated):
+    def _pass_for_question(self, what: str) -> None:
+        before, limit = self._passed, self._pace.limit(what)
+        ms = min(max(REPEATED, self._repeated), MOST_REPEATED - self._repeated)
+        ms = ms if limit is None else min(ms, limit - before)
+        if ms > 0:
+            self._waited = what
             self._elapse(ms, repeated=True)
             self._repeated += self._passed - before
             self._read_page()
@@ -315,7 +374,7 @@ class HandedPage:
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             self._error = self._error or error
             return
-        inbox: SimpleQueue[Message | None] = SimpleQueue()
+        inbox: Queue[Message | None] = Queue()
         self._connections.append(connection)
         self._answered()
         worker = threading.Thread(target=self._work, args=(connection, inbox), daemon=True)
@@ -326,6 +385,9 @@ class HandedPage:
                 for text in client:
                     if command := self._parsed(connection, text):
                         if connection.is_urgent(command) and not self._refused(connection, command):
+                            goes_first = bool(self._pace.stops)
+                            while goes_first and inbox.unfinished_tasks and not connection.lost:
+                                time.sleep(POLL)  # the page was read before it was answered
                             connection.send(command)
                         else:
                             inbox.put(command)
@@ -335,23 +397,25 @@ class HandedPage:
             connection.close()
             inbox.put(None)
 
-    def _work(self, connection: Connection, inbox: SimpleQueue[Message | None]) -> None:
+    def _work(self, connection: Connection, inbox: Queue[Message | None]) -> None:
         """Carry out the commands of a connection one after the other, and let time pass."""
         try:
             while not self._taken_back:
-                promise = connection.promise
-                pause = POLL if self._calls else 0
+                promise, limit = connection.promise, self._pace.limit()
+                stays = self._calls or (limit is not None and limit <= self._passed)
                 try:
-                    command = inbox.get(timeout=pause if promise else -LATE)
+                    command = inbox.get(timeout=POLL * bool(stays) if promise else -LATE)
                 except Empty:
-                    if promise:
+                    if promise and not stays:
                         self._run(partial(self._pass_time, connection, promise))
-                    elif int(self._silence() + LATE) >= PAUSE:
-                        self._catch_up(LATE)
+                    elif not promise and (ms := self._until(LATE)) >= 1000 * PAUSE:
+                        self._moved = True
+                        self._catch_up(ms)
                     continue
                 if command is None:
                     return
                 self._carry_out(connection, command)
+                inbox.task_done()
         except (ConnectionClosed, OSError):
             return
         except BaseException as error:  # noqa: BLE001 - who follows the run may end it
@@ -380,15 +444,12 @@ class HandedPage:
     def _carry_out(self, connection: Connection, command: Message) -> None:
         method = command["method"]
         is_input = method.startswith("Input.")
-        if not is_input or int(self._silence() + EARLY) >= PAUSE:
-            self._catch_up()
-        self._silent, self._began = self._silence(), _idle()
+        self._arrive(INPUT if is_input else question_of(command), command)
         if is_input:
             self._follow(method, command["params"])
             self._passed, self._silent = 0, 0.0
             self._forget_questions()
-        elif method.startswith(ASKING) and not self._calls:
-            self._take_question(command)
+            self._pace.act()
         error = self._refused(connection, command)
         if connection.is_foreign(command):
             error = "Cannot find context with specified id"
@@ -417,7 +478,7 @@ class HandedPage:
         """Let scripts follow the mouse, by frames or timers, before its next event."""
         kind = params.get("type")
         if kind == "mouseWheel" and self._acted:
-            self._catch_up()
+            self._catch_up(0)
         elif method == "Input.dispatchDragEvent" or self._dragging:
             self._run(partial(self._elapse, FINE_FRAME_MS))
         if kind in ("mousePressed", "mouseReleased"):
@@ -461,6 +522,7 @@ class HandedPage:
         )
         self._touched = True
         if step:
+            self._pace.confirm()
             self._passed += step
             self._asked.clear()
         promise.begun = not (promise.begun and promise.own_world)

@@ -43,6 +43,7 @@ from pytest_miniwob_agent.core.observations import (
     Shot,
     Transition,
 )
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.protocols import Driven
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
@@ -313,7 +314,9 @@ class MiniwobPage:
         return replace(shot, png=png, zoom=zoom, marked=tuple(found))
 
     @contextlib.contextmanager
-    def hand_over(self, left: int, tell: Callable[[Driven], str | None]) -> Iterator[HandedPage]:
+    def hand_over(
+        self, left: int, tell: Callable[[Driven], str | None], pace: Pace
+    ) -> Iterator[HandedPage]:
         """Hand the page over to a program, until the end of the block."""
         from pytest_miniwob_agent.browser.hand_over import HandedPage
 
@@ -327,7 +330,7 @@ class MiniwobPage:
             if strange:
                 self._recognize()
         with browser.handed_over():
-            handed = HandedPage(self, tell, devtools.window, browser.timeout, self.allowed)
+            handed = HandedPage(self, tell, pace, devtools.window, browser.timeout, self.allowed)
             devtools.excused = lambda: handed.held or excused()
             try:
                 yield handed

@@ -23,6 +23,7 @@ from websockets.sync.server import ServerConnection
 from pytest_miniwob_agent.browser.devtools import LAST_LIMIT, Client, Message, Sent
 from pytest_miniwob_agent.browser.gate_commands import HANDED
 from pytest_miniwob_agent.browser.page import WORLD
+from pytest_miniwob_agent.core.data import ID, canonical_json, digest
 
 PAGE_ID = f"{1:032X}"
 """What a program gets for the page's target id, which differs from run to run."""
@@ -63,6 +64,17 @@ SCOPES = "[[Scopes]]"
 
 _NODES = re.compile(r'"backend(?:DOM)?NodeIds?"\s*:\s*(?:\d+|\[[\d\s,]*\])')
 """Ids of nodes, which count on from page to page; programs show them to models."""
+
+_VARYING = re.compile(
+    r'"(?:\w*[cC]ontext|\w*[oO]bject|request)Id"\s*:\s*(?:"[^"]*"|\d+)|[\da-fA-F]{32}|' + ID.pattern
+)
+"""What differs from run to run in a command: numbers that the browser gives, and made-up ids."""
+
+
+def question_of(command: Message) -> str:
+    """Return a digest of what a command asks, the same in every run."""
+    asked = canonical_json([command["method"], command["params"]])
+    return digest(_VARYING.sub("", asked))[:8]
 
 
 class Names:

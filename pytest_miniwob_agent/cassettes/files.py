@@ -1,6 +1,6 @@
 """The files of one item's calls, and the order of writes that loses none of them.
 
-- `1000.yaml`, the cassette: exactly the calls that the item makes.
+- `1000.yaml`, the cassette: exactly the calls that the item makes, and the pace of its program.
 - `1000.partial.yaml`, an unfinished recording, with a digest of the cassette that it began from. It
   is complete after every call.
 - `1000.unused.yaml` below `.miniwob/unused`, calls that were paid for and that the item does not
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -35,6 +35,7 @@ from pytest_miniwob_agent.core.files import (
     write_atomically,
 )
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.api import FOLDER, put_in, take_out
 
@@ -98,6 +99,7 @@ class ItemFiles:
             None if there is none, until it is set.
         clock: where the clock of an app's pages begins, in seconds since 1970, as an unfinished
             recording notes it; None if there is none, until it is set.
+        pace: the moves of the page's clock for a program, by that recording and in this run.
         remarks: what the user must know about the files.
 
     Raises:
@@ -125,6 +127,7 @@ class ItemFiles:
         self.remarks: list[str] = []
         self.screen_version: int | None = None
         self.clock: float | None = None
+        self.pace = Pace()
         self._digest: str | None = None
         self._stored: list[Call] = []
         self._aside: list[Call] = []
@@ -227,8 +230,12 @@ class ItemFiles:
             calls, metadata = load_cassette(path)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        self.screen_version = metadata["screens"]
+        self._take(metadata)
         return calls
+
+    def _take(self, metadata: Mapping[str, Any]) -> None:
+        self.screen_version = metadata["screens"]
+        self.pace = Pace(metadata.get("pace"), strict=not self.mode.writes)
 
     def _take_up(self) -> list[Call]:
         """Return the calls of an unfinished recording.
@@ -245,7 +252,8 @@ class ItemFiles:
         if metadata.get("began_from") == self._digest:
             if metadata.get("recording") != "all" and self.mode is Record.ALL:
                 return []
-            self.screen_version, self.clock = metadata["screens"], metadata["clock"]
+            self._take(metadata)
+            self.clock = metadata["clock"]
             return calls
         unused = _read(self._unused)
         left = without(calls, [*_read(self.cassette), *unused])
@@ -284,12 +292,13 @@ class ItemFiles:
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
         more: dict[str, Any] = {"recording": "all"} if self.mode is Record.ALL else {}
         more |= {} if self.clock is None else {"clock": self.clock}
-        write_cassette(path, calls, self._noted, allow=self.allow, began_from=self._digest, **more)
+        more |= {"began_from": self._digest, **self._noted}
+        write_cassette(path, calls, allow=self.allow, **more)
         return path
 
     @property
-    def _noted(self) -> int:
-        return self.screen_version or SCREEN_VERSION
+    def _noted(self) -> dict[str, Any]:
+        return {"screens": self.screen_version or SCREEN_VERSION, "pace": self.pace.moves}
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
         """Write the cassette and the unused calls at the end of a recording.
@@ -305,10 +314,10 @@ class ItemFiles:
             stored = [*stored, *added]
             write_cassette(self._unused, stored, allow=self.allow)
         present = self.cassette.read_text("utf-8") if self.cassette.exists() else ""
-        if not calls:
+        if not calls and self.pace.moves is None:
             self.cassette.unlink(missing_ok=True)
-        elif present != dump_cassette(calls, self._noted):
-            write_cassette(self.cassette, calls, self._noted, allow=self.allow)
+        elif present != dump_cassette(calls, **self._noted):
+            write_cassette(self.cassette, calls, **self._noted, allow=self.allow)
         if not unused:
             self._unused.unlink(missing_ok=True)
         elif without(stored, unused):

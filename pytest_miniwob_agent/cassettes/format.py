@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import astuple, fields
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+from pytest_miniwob_agent.core.pace import Move
 from pytest_miniwob_agent.core.secrets import refuse
 from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, is_answer
@@ -95,14 +96,9 @@ def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str,
 
 
 def write_cassette(
-    path: Path,
-    calls: Sequence[Call],
-    screens: int = 1,
-    *,
-    allow: Collection[str] = (),
-    **metadata: Any,
+    path: Path, calls: Sequence[Call], *, allow: Collection[str] = (), **metadata: Any
 ) -> None:
-    """Write a cassette atomically, with the version of its screens and further keys.
+    """Write a cassette atomically, with further keys (`dump_cassette`).
 
     `allow` are regular expressions of what looks like a key and is none.
 
@@ -112,21 +108,28 @@ def write_cassette(
     """
     for number, call in enumerate(calls, start=1):
         refuse(call.secrets, f"{display_path(path)} was not written: call {number}", allow=allow)
-    text = dump_cassette(calls, screens, **metadata)
+    text = dump_cassette(calls, **metadata)
     try:
         write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
     except OSError as error:
         raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 
 
-def dump_cassette(calls: Sequence[Call], screens: int = 1, **metadata: Any) -> str:
+def dump_cassette(
+    calls: Sequence[Call],
+    screens: int = 1,
+    pace: Sequence[Move] | None = None,
+    **metadata: Any,
+) -> str:
     """Return the text of a cassette; each call becomes YAML once, as a file grows call by call.
 
-    The first version of screens is not noted, as there was no other one.
+    The first version of screens is not noted, as there was no other one, nor the pace of an agent
+    that is no program.
     """
     for call in calls:
         call.written = call.written or _dump_call(call)
-    noted = {"screens": screens} if screens > 1 else {}
+    noted: dict[str, Any] = {"screens": screens} if screens > 1 else {}
+    noted |= {} if pace is None else {"pace": to_data(pace)}
     schema = 1 if all(call.status == 200 for call in calls) else SCHEMA
     head = _dump({"version": 1, "schema": schema, **noted, **metadata})
     return f"{head}interactions:\n{''.join(call.written for call in calls) or NO_CALLS}{END}"
@@ -181,6 +184,8 @@ class Serializer:
         _check_known("schema", data.get("schema"), SCHEMA)
         data["screens"] = checked_screens(data.get("screens", 1))
         data["clock"] = checked_clock(data)
+        if "pace" in data:
+            data["pace"] = _moves(data["pace"])
         interactions = []
         for number, interaction in enumerate(data["interactions"], start=1):
             if problem := _problem_of(interaction):
@@ -206,6 +211,19 @@ def checked_clock(head: Mapping[str, Any]) -> float | None:
     if clock is not None and not is_time(clock):
         raise ValueError(f"its clock is {clock!r}, and no time in seconds since 1970")
     return clock
+
+
+def _moves(lines: Any) -> list[Move]:
+    """Return the moves that a file notes; raises a `ValueError` if they are none."""
+    kinds = [int, int, str, str, int, bool]
+    try:
+        moves = [Move(**line) for line in lines]
+        valid = all([*map(type, astuple(one))] == kinds for one in moves)
+    except TypeError:
+        valid = False
+    if not valid:
+        raise ValueError("its `pace` is no list of moves of the clock")
+    return moves
 
 
 def _check_known(what: str, value: Any, newest: int) -> int:

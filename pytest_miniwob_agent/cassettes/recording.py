@@ -38,6 +38,7 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.text import listed
 from pytest_miniwob_agent.models.apis import answer_of, response_to
 from pytest_miniwob_agent.models.budget import Budget
@@ -158,6 +159,7 @@ class RecordedModel(ChatCalls):
         self.params = params
         self.mode = files.mode
         self.tape = files.load()
+        self.pace = files.pace
         self._matcher = Matcher(files.pictures, normalize)
         self._mutex = threading.RLock()
         self._episode_ended = False
@@ -187,6 +189,7 @@ class RecordedModel(ChatCalls):
         with self._making(origin) as number:
             call = self._play(asked, origin, number)
             if call is None and self.mode.writes:
+                self.pace.leave_tape()
                 self._compare(asked, origin)
                 self._check_secrets(asked, origin, request.body if self.mode.live else None)
                 with self.files.alone():
@@ -310,6 +313,7 @@ class RecordedModel(ChatCalls):
         """Replay the episode from the start again, with the calls that are recorded by now."""
         with self._mutex:
             self.tape.rewind()
+            self.pace.rewind()
 
     @contextmanager
     def replaying(self) -> Iterator[None]:
@@ -325,6 +329,7 @@ class RecordedModel(ChatCalls):
         other = copy.copy(self)
         other.mode = Record.NONE
         other.tape = Tape(self.tape.calls, alike=self.files.pictures.are_alike)
+        other.pace = Pace(self.pace.moves, strict=True)
         return other
 
     def end_episode(self, limits: Limits) -> None:

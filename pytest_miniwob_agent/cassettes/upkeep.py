@@ -26,7 +26,7 @@ from pytest_miniwob_agent.cassettes.folder import (
     model_folder_of,
     stray_files,
 )
-from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.format import load_cassette, read_cassette
 from pytest_miniwob_agent.cassettes.tape import Call, Request, usage_of
 from pytest_miniwob_agent.cassettes.traffic import Bodies, Traffic
 from pytest_miniwob_agent.core.app import CATEGORY
@@ -260,7 +260,8 @@ def shown_calls(path: Path) -> Iterator[str]:
     """Yield a text for each request and each completion of a cassette.
 
     A request is shown with the messages that are new since the one before, and with its tools if
-    they changed; before it what an app's page asked for until then, a line each.
+    they changed; before it what an app's page asked for until then, a line each. Before all there
+    is the pace of a program, a line for each move of the page's clock.
 
     Raises:
         CassetteError: a damaged file.
@@ -278,7 +279,9 @@ def shown_calls(path: Path) -> Iterator[str]:
             yield sanitize_lines(mask("\n".join(["=== requests of the page ===", *lines])))
 
     before: Call | None = None  # the last call of a conversation
-    calls = read_cassette(path) if path.exists() or not exchanges else ()
+    calls, noted = load_cassette(path) if path.exists() or not exchanges else ([], {})
+    if moves := noted.get("pace"):
+        yield "\n".join(["=== pace of the program ===", *map(str, moves)])
     for number, call in enumerate(calls, start=1):
         if call.origin:
             yield from shown_until(call.origin.trial, call.origin.step)

@@ -8,6 +8,7 @@
 - `events`: what happened in an episode, in order.
 - `outcome`: what a run found out about an item.
 - `errors`: the hierarchy of errors.
+- `pace`: where the page's clock has moved on for a program.
 - `protocols`: interfaces of agents, environments, models and observers.
 - `data`: plain JSON data, kinds of text that differ from run to run, and digests.
 - `code_digest`: what a function does, as a digest.

@@ -13,6 +13,7 @@ from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
 from pytest_miniwob_agent.core.observations import Dialog, Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.pace import Pace
 
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
@@ -143,12 +144,12 @@ class Drivable(Protocol):
     """An optional part of a `Page`: a program may drive it."""
 
     def hand_over(
-        self, left: int, tell: Callable[[Driven], str | None]
+        self, left: int, tell: Callable[[Driven], str | None], pace: Pace
     ) -> AbstractContextManager[HandedOver]:
         """Hand the page over, until the end of the block, for at most `left` actions.
 
         `tell` is called in any thread with what the program did. It returns the reason to refuse
-        further commands, or None.
+        further commands, or None. `pace` says and is told where the page's clock moves on.
         """
 
 
@@ -219,6 +220,15 @@ class HTTPModel(Model, Protocol):
 
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
         """Answer a request of any API; `origin` says where in the episode it is made."""
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """An optional part of a `Model`: its tape has the moves of the page's clock, too."""
+
+    @property
+    def pace(self) -> Pace:
+        """The moves of the episode, which begins."""
 
 
 class LLM(ChatModel, Protocol):

@@ -22,7 +22,8 @@ from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import CallLimit, CassetteError, limit_in
 from pytest_miniwob_agent.core.events import Ending, Episode, Remark, TrialEnded
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Page
+from pytest_miniwob_agent.core.pace import Pace
+from pytest_miniwob_agent.core.protocols import Agent, Model, Observer, Paced, Page
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.episode.env import AgentEnv, Turns
 from pytest_miniwob_agent.episode.llm import AgentLLM
@@ -103,7 +104,8 @@ def run_episode(
     turns = Turns()
     trace = Trace(env, [turns, *observers], limits)
     halt = trace.halt
-    page = AgentEnv(env, agent, trace, turns)
+    pace = llm.pace if isinstance(llm, Paced) else Pace()
+    page = AgentEnv(env, agent, trace, turns, pace)
     calls = AgentLLM(llm, model, trace, page.paused)
     for observer in observers:
         observer.before_episode(case)

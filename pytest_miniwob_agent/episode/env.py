@@ -13,6 +13,7 @@ from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Event, Remark
 from pytest_miniwob_agent.core.observations import SCREENS, Observation, Shot, Transition
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.parsing import BadCall, action_of_call, carry_out_call
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
@@ -73,8 +74,8 @@ def _actions_of(calls: Iterable[ToolCall]) -> Iterator[Action]:
 class AgentEnv:
     """The page as the agent gets it; threads use it one after the other."""
 
-    def __init__(self, page: Page, agent: Agent, trace: Trace, turns: Turns) -> None:
-        self._page, self._trace, self._turns = page, trace, turns
+    def __init__(self, page: Page, agent: Agent, trace: Trace, turns: Turns, pace: Pace) -> None:
+        self._page, self._trace, self._turns, self._pace = page, trace, turns, pace
         self._counter = agent if isinstance(agent, ActionCounter) else None
         self._counted = 0
         self._answers = getattr(agent, "answers_dialogs", True)
@@ -118,6 +119,7 @@ class AgentEnv:
             with trace.halt.keeping_errors():
                 observation = self._page.reset(screen=screen)
             self._counted = 0
+            self._pace.begin_trial()
             trace.start_trial(observation)
             return observation
 
@@ -203,7 +205,7 @@ class AgentEnv:
             self._shot, self._said = trace.look(), set()
             try:
                 left = trace.limits.steps - self._counted
-                with self._page.hand_over(left, self._tell) as handed:
+                with self._page.hand_over(left, self._tell, self._pace) as handed:
                     self._handed = handed
                     yield handed
             finally:

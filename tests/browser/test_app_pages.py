@@ -24,6 +24,7 @@ from pytest_miniwob_agent import (
 from pytest_miniwob_agent.browser.own_page import AppPage
 from pytest_miniwob_agent.browsergym import Player
 from pytest_miniwob_agent.core.app import Beginning, PageResponse
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.screen import render
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
@@ -131,7 +132,7 @@ def test_an_app_may_answer_a_program_slowly(show):
         return "late"
 
     env, _ = show({"/": FETCHING, "/more": come})
-    with env.hand_over(9, lambda driven: None) as page, Program(page.cdp_url) as program:
+    with env.hand_over(9, lambda driven: None, Pace()) as page, Program(page.cdp_url) as program:
         program.click("button")
         assert "late" in program.run("document.body.innerText")
 
@@ -146,7 +147,7 @@ LINKED = {
 
 def test_a_program_goes_nowhere_once_its_actions_are_used_up(show):
     env, _ = show(LINKED)
-    with env.hand_over(1, lambda driven: None) as page, Program(page.cdp_url) as program:
+    with env.hand_over(1, lambda driven: None, Pace()) as page, Program(page.cdp_url) as program:
         for path in ("next", "new"):
             program.call("Page.navigate", url=f"http://app.localhost/{path}")
         assert program.run("location.pathname") == "/next"
@@ -277,7 +278,7 @@ def test_a_window_that_shows_no_page_is_closed(show):
 def test_a_program_may_follow_links_that_lead_to_no_page(show):
     links = [*list(STAYING)[::4], *list(CLOSED)[::3]]
     env, _ = show({"/": linking(links), **LEADING})
-    with env.hand_over(9, lambda driven: None) as page, Program(page.cdp_url) as program:
+    with env.hand_over(9, lambda driven: None, Pace()) as page, Program(page.cdp_url) as program:
         for number in range(len(links)):
             program.click(f"p:nth-of-type({number + 1}) > a")
             assert program.run("said.textContent") == str(number + 1)

@@ -398,17 +398,28 @@ FEW = ("evaluated", "in an attribute", "by the page's own handler", "as an objec
         ("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true", "changed the page's verdict"),
         ("core.startEpisodeReal()", "began another episode"),
         ("genProblem()", "began another episode"),
-        ("location.href = '/miniwob/click-button.html'", "has left click-test-2"),
-        ("location.reload()", "has left click-test-2"),
     ],
 )
-def test_a_program_that_judges_itself_or_leaves_ends_the_item_with_an_error(script, reason, drive):
+def test_a_program_that_judges_itself_ends_the_item_with_an_error(script, reason, drive):
     def work(program, page, llm):
         program.run(script)
         program.click("#query")
         page.done  # noqa: B018
 
     with pytest.raises(ProgramError, match=reason):
+        drive(work)
+
+
+@pytest.mark.parametrize("script", ["location.href = 'click-button.html'", "location.reload()"])
+def test_a_program_that_leaves_ends_the_item_with_an_error(script, drive):
+    def work(program, page, llm):
+        program.run(f"window.stays = true; {script}")
+        with suppress(Refused):
+            while program.run("window.stays"):
+                pass
+        page.done  # noqa: B018
+
+    with pytest.raises(ProgramError, match="has left click-test-2"):
         drive(work)
 
 

@@ -7,6 +7,7 @@ import pytest
 from support.own_pages import TASK
 from support.scripted import actions, play
 
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.tasks.perturbations import shipped_kinds
 
 pytest.importorskip("playwright")  # an environment from before it was among the development tools
@@ -37,9 +38,10 @@ def drive(pages, playwright):
                 found = playwright.chromium.connect_over_cdp(handed.cdp_url)
                 self.work(found.contexts[0].pages[0], handed, llm)
 
-    def drive(body, work, kind=None, **files):
+    def drive(body, work, kind=None, pace=None, **files):
         page = pages.make(body, **files).perturb(kind)
-        return play(Agent(work), page, lambda *call: "reply", raising=True, steps=100)[0]
+        model, more = (lambda *call: "reply"), {"raising": True, "steps": 100, "pace": pace}
+        return play(Agent(work), page, model, **more)[0]
 
     return drive
 
@@ -121,18 +123,21 @@ def test_the_page_keeps_up_with_a_program_that_sleeps(drive):
     drive(late(4500), work)
 
 
-def test_a_wait_that_fails_takes_the_same_time_of_the_page_again(drive):
+@pytest.mark.parametrize("limits", [(500, 100), (100, 500)])
+def test_a_wait_that_fails_takes_the_same_time_of_the_page_in_a_replay(limits, drive):
+    """Real time decides how often Playwright asks until then."""
     times = []
 
-    def work(page, handed, llm):
+    def work(limit, page, handed, llm):
         page.click("#go")
         with pytest.raises(TimeoutError):
-            page.click("#never", timeout=500)
+            page.click("#never", timeout=limit)
         times.append(page.evaluate("Date.now()"))
 
     body = late(60_000).replace("setInterval", "Boolean")
-    for _ in range(2):
-        drive(body, work)
+    pace = Pace()
+    drive(body, partial(work, limits[0]), pace=pace)
+    drive(body, partial(work, limits[1]), pace=Pace(pace.moves, strict=True))
     assert times[0] == times[1]
 
 

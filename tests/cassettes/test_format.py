@@ -131,6 +131,15 @@ def replaced(old, new):
         (replaced("version: 1", "version: 2"), "its version is 2 instead of 1"),
         (replaced("schema: 1\n", ""), "its schema is None, and this version"),
         (replaced("schema: 1\n", "schema: 3\n"), "its schema is 3, and this version"),
+        *[
+            (replaced("schema: 1\n", f"schema: 1\npace: {value}\n"), "its `pace` is no list")
+            for value in (
+                "5",
+                "[1]",
+                "[{trial: 1}]",
+                "[{trial: a, act: 1, after: '', before: '', ms: 1}]",
+            )
+        ],
         (replaced("code: 200", "code: 500"), "call 1 has a response of status 500"),
         ("version: 1\nschema: 1\ninteractions:\n- 1\n...\n", "call 1 lacks its request or its"),
         (replaced("    uri: /v1/chat/completions\n", ""), "call 1 lacks its request or its"),

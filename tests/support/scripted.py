@@ -3,6 +3,7 @@
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.events import Acted, Reflected, TrialEnded
 from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.testing import FakePage, ScriptedLLM
 
@@ -41,9 +42,10 @@ class Solving:
         self._function(env)
 
 
-def play(agent, env, replies, *, observers=(), raising=False, **limits):
-    """Play an episode; returns it and the model."""
+def play(agent, env, replies, *, observers=(), raising=False, pace=None, **limits):
+    """Play an episode, a program's at a `Pace`; returns it and the model."""
     llm = ScriptedLLM(replies)
+    llm.pace = pace or Pace()
     episode = run_episode(
         CASE, agent, env, llm, Limits(**limits), model="scripted", observers=observers,
         raising=raising,
