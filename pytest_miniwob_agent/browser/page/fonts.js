@@ -64,20 +64,20 @@ const repeated = (tree, known) => {
   };
   const visit = (list, written, layer) => {
     for (const rule of list) {
-      const inside = (head) => (text) => written(`${head} { ${text} }`);
+      const inside = (head) => (text) => written(`${head()} { ${text} }`);
       if (rule instanceof CSSLayerStatementRule) rule.nameList.forEach((name) => layerIn(layer, name));
       else if (rule instanceof CSSLayerBlockRule) visit(rule.cssRules, written, layerIn(layer, rule.name));
       else if (rule instanceof CSSImportRule) {
         const within = rule.layerName === null ? layer : layerIn(layer, rule.layerName);
-        visit(rulesOf(rule.styleSheet), inside(`@media ${rule.media.mediaText || "all"}`), within);
+        visit(rulesOf(rule.styleSheet), inside(() => `@media ${rule.media.mediaText || "all"}`), within);
       } else if (rule instanceof CSSFontFaceRule) {
         // By real time another font would stay for good.
         if (HASTY.test(rule.style.getPropertyValue(DISPLAY))) rule.style.setProperty(DISPLAY, "swap");
       } else if (rule instanceof CSSNestedDeclarations) add(rule.style, written, layer);
       else if (rule.cssRules && !(rule instanceof CSSKeyframesRule)) {
-        const into = inside(rule.selectorText ?? rule.cssText.slice(0, rule.cssText.indexOf("{")));
+        const into = inside(() => rule.selectorText ?? rule.cssText.slice(0, rule.cssText.indexOf("{")));
         if (rule.style) add(rule.style, into, layer);
-        visit(rule.cssRules, into, layer);
+        if (rule.cssRules.length) visit(rule.cssRules, into, layer);
       }
     }
   };
