@@ -117,6 +117,11 @@ EAGER: tuple[Command, ...] = (("Inspector.enable", {}), ("DOM.enable", {}), ("Ov
 """With its overlay on, as when its developer tools are open, the browser does not keep moves of the
 mouse back until it draws the next frame."""
 
+AWAKE: Command = (
+    "Browser.setPermission", {"permission": {"name": "screen-wake-lock"}, "setting": "granted"},
+)  # fmt: skip
+"""Let pages keep the screen on, which headless Chromium refuses and others allow."""
+
 MOTION: tuple[Command, ...] = (
     ("Animation.enable", {}), ("Animation.setPlaybackRate", {"playbackRate": 0}),
 )  # fmt: skip
@@ -278,7 +283,7 @@ class Browser:
     def _settings(self) -> list[Command]:
         """Settings of a window, which a program that a page is handed over to may change."""
         downloads = ("Browser.setDownloadBehavior", {"behavior": "deny"})
-        return [_sized(self.viewport), *self._launcher.settings, downloads]
+        return [_sized(self.viewport), *self._launcher.settings, downloads, AWAKE]
 
     def _adding(self) -> list[Command]:
         theirs, ours = self._scripts
@@ -387,8 +392,8 @@ class Browser:
                         self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
                     self.devtools.handed = False
-                    undo = [*self._settings(), *WATCHING, ("Debugger.disable", {})]
-                    self.devtools.send(*undo, ("Browser.resetPermissions", {}))
+                    undo = [("Browser.resetPermissions", {}), *self._settings(), *WATCHING]
+                    self.devtools.send(*undo, ("Debugger.disable", {}))
                     if self._headed:
                         self.ignore_input(True)
 

@@ -37,6 +37,10 @@ _APIS: tuple[API, ...] = (ChatCompletions(), Responses(), Messages(), Gemini())
 _OTHER = API()
 
 
+BINARY = re.compile("audio/|image/|video/|application/octet-stream")
+"""Media types of answers that are no call's, such as spoken text."""
+
+
 def api_of(path: str) -> API:
     """Return the API that reads requests to a path."""
     return next((api for api in _APIS if api.reads(path)), _OTHER)
@@ -157,6 +161,9 @@ def describe_unusable(
         body: the body of the request, for the limits that it sets.
         content_type: that of the response, for a stream.
     """
+    if BINARY.match(content_type):
+        report = f"answered with {content_type}, but only JSON and streams of events are recorded"
+        return Unusable("not JSON", f"{report}: call it by a client that is not llm.client")
     text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
     parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
     if content_type.startswith(EVENT_STREAM):

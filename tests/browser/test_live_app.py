@@ -3,6 +3,7 @@
 import contextlib
 import socketserver
 import threading
+import time
 
 import pytest
 from support.servers import LoopbackServer, wait_until
@@ -80,6 +81,8 @@ def strange_app():
             path = self.request.recv(9_000).split()[1]
             if path == b"/slow":
                 over.wait()
+            elif path == b"/late":
+                time.sleep(0.3)
             elif path == b"/packed":
                 head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip, x-own\r\n"
                 self.request.sendall(head + b"Content-Length: 2\r\n\r\nab")
@@ -105,3 +108,12 @@ def test_a_page_that_an_app_does_not_send_is_an_error(strange_app, path, said, m
     monkeypatch.setattr(live_app, "PATIENCE", 0.1 if path == "/slow" else live_app.PATIENCE)
     with pytest.raises(PageError, match=said):
         ask(strange_app, "Document", path, leads=True)
+
+
+def test_an_answer_that_does_not_come_later_either_is_a_network_error(strange_app, monkeypatch):
+    monkeypatch.setattr(live_app, "PATIENCE", 0.1)
+    number = ask(strange_app, "Image", "/late").socket
+    found = []
+    wait_until(lambda: found.extend(strange_app.messages() or ()) or found)
+    assert [(one["socket"], one["type"]) for one in found] == [(number, "error")]
+    assert found[0]["remark"].startswith("GET /late was a network error for the page")

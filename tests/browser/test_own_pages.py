@@ -56,8 +56,12 @@ def test_what_the_browser_drags_itself_always_arrives(pages, times):
 COPY = """
     <button onclick="navigator.clipboard.writeText('a link').then(() => say('done'))">Copy</button>
     <button onclick="navigator.clipboard.readText().then(say)">Show</button>
+    <button onclick="navigator.clipboard.write([item()]).then(() => say('written'))">Write</button>
     <input> <p id="out"></p>
-    <script>const say = (text) => { out.textContent = text; };</script>
+    <script>
+      const say = (text) => { out.textContent = text; };
+      const item = () => new ClipboardItem({ "text/plain": "a text", "text/html": "<b>a text" });
+    </script>
 """
 
 
@@ -72,7 +76,17 @@ def test_buttons_and_actions_share_a_clipboard_until_the_next_trial(pages):
     env.step(Select(field))
     env.step(Copy())
     assert "a link of mine" in texts(click(env, pasted, "Show").observation)
-    assert "a link of mine" not in texts(click(env, env.reset(), "Show").observation)
+    seen = env.reset()
+    assert "a link of mine" not in texts(click(env, seen, "Show").observation)
+    assert "written" in texts(click(env, seen, "Write").observation)
+    assert "a text" in texts(click(env, seen, "Show").observation)
+
+
+def test_a_page_may_keep_the_screen_on(pages):
+    page = """<button onclick="navigator.wakeLock.request().then(({ type }) => say(type), say)">
+        On</button>"""
+    env, seen = pages.show(page + COPY + TASK)
+    assert "screen" in texts(click(env, seen, "On").observation)
 
 
 ORDER = """

@@ -39,6 +39,10 @@ MALFORMED = {
         response(b"data: " + WHOLE + b"\n\ndata: [DONE]\n\n", kind="text/event-stream"),
         NO_TEXT + "'data: {",
     ),
+    "speech": (
+        response(b"ID3\x04\x00", kind="audio/mpeg"),
+        "answered with audio/mpeg, but only JSON and streams of events are recorded: ",
+    ),
     "no content": (response(b"", status="204 No Content"), NO_TEXT + "status 204, ''"),
     "damaged gzip": (
         response(b"damaged" + gzip.compress(WHOLE), "Content-Encoding: gzip"),

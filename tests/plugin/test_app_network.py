@@ -11,7 +11,8 @@ APP = '''
     PAGE = """<!DOCTYPE html><script src=/lib.js integrity="sha384-DIGEST"></script>
         <script src=/wide.js></script><button onclick=ask()>Ask</button><script>
         const show = (text) => document.body.insertAdjacentHTML("beforeend", `<p>${text}</p>`);
-        const PATHS = ["closed", "short", "cut", "old", "packed", "flaky", "flaky", "early"];
+        const PATHS = ["closed", "short", "cut", "old", "packed", "lines", "flaky", "flaky",
+          "early"];
         const ask = async () => {
           show(`${self.lib} ${self.wide}`);
           for (const path of PATHS) {
@@ -25,6 +26,7 @@ APP = '''
           }
         };</script>"""
     HINTS = "HTTP/1.1 103 Early Hints\\r\\nLink: </x>; rel=preload\\r\\n\\r\\n"
+    OK = "HTTP/1.1 200 OK\\r\\n"
     left = iter([b""])
 
     def answer(body, *headers, status="200 OK", length=0):
@@ -37,14 +39,15 @@ APP = '''
         digest = base64.b64encode(hashlib.sha384(lib.encode()).digest()).decode()
         wide = f"\\ufeffself.wide = '{address}'".encode("utf-16-le")
         script, html = "Content-Type: text/javascript", "Content-Type: text/html"
-        chunk = b"HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n9\\r\\nab"
+        cut = f"{OK}Transfer-Encoding: chunked\\r\\nContent-Type: %s\\r\\n\\r\\n9\\r\\nab"
         return {
             "/": lambda: HINTS.encode() + answer(PAGE.replace("DIGEST", digest), html),
             "/lib.js": lambda: answer(lib, script),
             "/wide.js": lambda: answer(wide, script),
             "/closed": lambda: b"",
             "/short": lambda: answer("ab", length=9),
-            "/cut": lambda: chunk,
+            "/cut": lambda: (cut % "text/plain").encode(),
+            "/lines": lambda: (cut % "text/x-ndjson").encode(),
             "/old": lambda: b"just text",
             "/packed": lambda: answer("ab", "Content-Encoding: gzip"),
             "/flaky": lambda: next(left, answer("done")),
@@ -73,6 +76,7 @@ ANSWERS = """
     cut TypeError
     old TypeError
     packed TypeError
+    lines TypeError
     flaky TypeError
     flaky 200 done null
     early 200 done café
@@ -89,4 +93,5 @@ def test_a_page_gets_what_a_browser_gives_it_of_broken_and_announced_answers(app
     [said] = [line for line in recorded.outlines if line.startswith("cassettes/")]
     for path in ("closed", "short", "cut", "old", "packed", "flaky"):
         assert f"GET /{path} was a network error for the page" in said
+    assert "a stream was a network error for the page" in said
     app_pages.replay(passed=1).stdout.no_fnmatch_line("*network error*")

@@ -43,6 +43,9 @@ if (own || outer) {
     // As for actions (page/selection.js), the clipboard is the page's own.
     Clipboard.prototype.readText = async () => trial.clipboard;
     Clipboard.prototype.writeText = async (text) => { trial.clipboard = `${text}`; };
+    Clipboard.prototype.write = async ([item]) => {
+      trial.clipboard = await (await item.getType("text/plain")).text();
+    };
   }
   each("BaseAudioContext Blob Cache CacheStorage Clipboard CookieStore FileSystemDirectoryHandle "
     + "FileSystemFileHandle FileSystemHandle FileSystemWritableFileStream FontFace FontFaceSet "
