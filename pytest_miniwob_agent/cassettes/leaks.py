@@ -80,7 +80,9 @@ class Leaks:
             lines.append(f"AppTask(redact=[{_raw(hidden)}]) keeps them from page and recording")
         if len(hidden) < len(leaks):
             which = "the others" if hidden else "them"
-            lines.append(f"`redact` can't replace {which} there: let the app do without {which}")
+            lines.append(
+                f"`redact` can't replace {which} where they are: let the app leave them out"
+            )
         if named := [secret for _, secret, _ in leaks if secret.text and secret.kind != REDACTED]:
             lines.append(f"what is no secret belongs in AppTask(allow=[{_raw(named)}])")
         raise CassetteError("\n  ".join(lines))

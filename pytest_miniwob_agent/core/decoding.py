@@ -51,6 +51,12 @@ _UNPACKING: dict[bytes, Callable[[BytesIO], Any]] = {
 }
 """What reads compressed data, by the bytes that it begins with."""
 
+_DAMAGED = (
+    *(OSError, EOFError, ValueError, NotImplementedError),
+    *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+)
+"""What is raised where data only looks packed, or is packed in an unknown way."""
+
 _ZLIB = (b"x\1", b"x\x5e", b"x\x9c", b"x\xda")
 
 
@@ -142,10 +148,10 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
     if unpack := _UNPACKING.get(data[:2]):
         yield _read(unpack(BytesIO(data)))
     elif data[:4] == b"PK\3\4":
-        with suppress(zipfile.BadZipFile), zipfile.ZipFile(BytesIO(data)) as archive:
+        with suppress(*_DAMAGED), zipfile.ZipFile(BytesIO(data)) as archive:
             for name in archive.namelist():
-                yield name.encode()
-                with suppress(RuntimeError, NotImplementedError):  # encrypted, or packed otherwise
+                yield name.encode("utf-8", "replace")
+                with suppress(*_DAMAGED, RuntimeError):  # as it is encrypted
                     yield _read(archive.open(name))
     for part in _STREAM.findall(data) if data[:4] == b"%PDF" else [data]:
         if part[:2] in _ZLIB:
@@ -156,7 +162,7 @@ def _unpacked(data: bytes) -> Iterator[bytes]:
 def _read(file: IO[bytes]) -> bytes:
     """Read a file that is unpacked meanwhile, up to where it is damaged."""
     data = bytearray()
-    with file, suppress(OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile):
+    with file, suppress(*_DAMAGED):
         while len(data) <= LARGEST and (part := file.read1(2**16)):  # type: ignore[attr-defined]
             data += part
     return _checked(bytes(data))

@@ -204,10 +204,11 @@ def test_the_shipped_cassettes_contain_no_keys(pytestconfig):
     assert [path for path in files if find(path.read_text(encoding="utf-8"))] == []
 
 
-def zipped(content):
+def zipped(*contents):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.txt", content)
+        for number, content in enumerate(contents):
+            archive.writestr(f"{number}.txt", content)
     return file.getvalue()
 
 
@@ -250,6 +251,8 @@ def test_a_key_is_found_in_what_hides_it(hide, encoding):
 
 def test_what_is_cut_off_is_searched_as_far_as_it_goes():
     assert found(gzip.compress(KEY.encode() + bytes(2**20))[:-20]) == [("OpenAI key", KEY)]
+    damaged = zipped(b"of another name", KEY.encode()).replace(b"0.txt", b"1.txt", 1)
+    assert found(damaged) == [("OpenAI key", KEY)]
     assert found(b"PK\3\4 no archive") == found(b"\x1f\x8b no stream") == found(b"x\x9c no") == []
 
 

@@ -103,7 +103,7 @@ LEAKS = r"""cassettes/*/1.traffic.jsonl is not written, as the traffic holds wha
   what is sent by POST /save: GitHub token: ghp_\u2026
   message 2 of trial 1: matches AppTask(redact=[[]...[]]): SEC\u2026
   AppTask(redact=[[]r"(?<=PANEL_KEY = ')\w+", r"(?<=WIDGET_KEY = ')\w+"[]]) keeps them *
-  `redact` can't replace the others there: let the app do without the others
+  `redact` can't replace the others where they are: let the app leave them out
   what is no secret belongs in AppTask(allow=[[]r"(?<=PANEL_KEY = ')\w+", r"*
 """.splitlines()
 
