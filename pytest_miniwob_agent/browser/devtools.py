@@ -448,6 +448,18 @@ class DevTools(Client):
                 return True
         return False
 
+    def is_given(self, function: str) -> bool:
+        """True if a function of the page is of a script that came by the protocol."""
+        found = self.call("Runtime.evaluate", expression=function, silent=True)["result"]
+        while found.get("type") == "function":
+            about = self.call("Runtime.getProperties", objectId=found["objectId"])
+            inner = {one["name"]: one.get("value", {}) for one in about["internalProperties"]}
+            if "[[FunctionLocation]]" in inner:
+                place = inner["[[FunctionLocation]]"]["value"]["scriptId"]
+                return any(one["scriptId"] == place and _is_given(one) for one in self._parsed)
+            found = inner.get("[[TargetFunction]]", inner.get("[[Target]]", {}))  # bound, a proxy
+        return False
+
     def digests(self, saying: str) -> tuple[list[str], list[str]]:
         """The digests of the document's own scripts: of all, and of those that say something."""
         self.call("Debugger.enable")  # in a window that was opened since
@@ -473,6 +485,11 @@ class DevTools(Client):
 def _is_pages(script: dict[str, Any]) -> bool:
     """True if a script runs in the page's own world."""
     return bool(script.get("executionContextAuxData", {}).get("isDefault"))
+
+
+def _is_given(script: dict[str, Any]) -> bool:
+    """True if a script came by the protocol: neither a document nor another script has it."""
+    return not script.get("embedderName") and "stackTrace" not in script
 
 
 def first_line(error: BaseException) -> str:

@@ -382,6 +382,9 @@ class MiniwobPage:
         if read["strange"]:
             with self._browser.guard(f"reading {self._name}"):
                 self._recognize()
+                if self.allowed is PAGE and self._browser.devtools.is_given("task.reward"):
+                    why = "it gave a page its judge"
+                    raise ProgramError(f"the program has cheated on {self._name}: {why}")
         acts = [
             (ByProgram(act["what"], act["text"]), (tuple(act["point"]),) if act["point"] else ())
             for act in read["acts"]

@@ -586,6 +586,33 @@ def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
     )
 
 
+JUDGE = "Object.defineProperty(window, 'task', { value: { reward: () => 1 } })"
+
+
+@pytest.mark.parametrize(
+    ("script", "given"),
+    [(JUDGE, True), (JUDGE.replace("() => 1", "(() => 1).bind()"), True), ("came = 1", False)],
+)
+def test_a_program_gives_the_next_page_no_judge_before_it_is_there(script, given, drive, pages):
+    page = pages.make(
+        f"<a href=second.html>Go on</a>{TASK}",
+        second_html="<p>No</p><script>window.task = { reward: () => 0 };</script>",
+    )
+
+    def work(program, page, llm):
+        program.call("Page.enable")
+        program.call("Page.addScriptToEvaluateOnNewDocument", source=script)
+        program.click("a")
+        program.click("p")
+        assert not page.done
+
+    if not given:
+        assert actions(drive(work, page=page)) == ['click <a> "Go on"', 'click <p> "No"']
+    else:
+        with pytest.raises(ProgramError, match="gave a page its judge"):
+            drive(work, page=page)
+
+
 def test_a_program_that_takes_the_listeners_away_which_watch_it_has_cheated(drive, pages):
     page = pages.make(
         """<button onclick="which = 1">A</button><button onclick="which = 2">B</button><script>
