@@ -1,5 +1,8 @@
 """The traffic of apps in the cassette folder: what is found, removed, counted and shown."""
 
+import base64
+import gzip
+
 import pytest
 from support.projects import ROOT
 
@@ -148,6 +151,21 @@ def test_keys_are_found_in_requests_and_in_bodies(folder):
         "AWS key in the answer to GET /notes at step 0: revoke the key, then record again",
         "AWS key in message 1 of trial 1: revoke the key, then record again",
     ]
+
+
+def test_keys_are_found_in_what_hides_them_unless_the_tape_says_that_they_are_none(folder):
+    sent = base64.b64encode(f"key={KEY}".encode()).decode()
+    traffic, _ = record(folder, gzip.compress(KEY.encode()), sent, KEY.encode("utf-16"))
+    said = [what.partition(":")[0] for kind, _, what in found_in(folder) if kind == "leak"]
+    assert said == [
+        "AWS key in Base64 in line 4",
+        "AWS key unpacked in the answer to GET /notes at step 0",
+        "AWS key between zeros in message 1 of trial 1",
+    ]
+    tape = Traffic.load(traffic)
+    tape.allow = [r"AKIA\w+"]
+    traffic.write_text(tape.dump())
+    assert {kind for kind, *_ in found_in(folder)} == {"orphan"}  # the bodies of before
 
 
 def test_a_tape_is_written_as_it_was_read(folder):
