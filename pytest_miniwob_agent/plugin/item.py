@@ -74,6 +74,11 @@ REMARK = "miniwob_remark"
 IN_VAIN = 3
 """So many items in a row without an answer of the server end the run."""
 
+IF_RANDOM = (
+    "If that is a time or a random value, name it in AppTask(scrub=...),",
+    "or freeze the app's clock and set AppTask(clock=...)",
+)
+
 NO_CALLS = (
     "an item was recorded without a single model call, so there is nothing to replay "
     "elsewhere: do the agent's calls go through `llm`, and is its framework's own cache off?"
@@ -352,8 +357,12 @@ class ItemRun:
         try:
             return play()
         except Drift as drift:
-            after = f"\nThe last request before it: {app.last_request}" if app.last_request else ""
-            raise Drift(f"{drift}{after}", drift.causes, drift.changes, drift.pictures) from None
+            said = [str(drift)]
+            if app.last_request:
+                said.append(f"The last request before it: {app.last_request}")
+            if "page" in [cause.kind for cause in drift.causes]:
+                said += IF_RANDOM
+            raise Drift("\n".join(said), drift.causes, drift.changes, drift.pictures) from None
         finally:
             if changed := app.changed_requests():
                 shown = sanitize_line(mask("; ".join(changed[:4])))
@@ -369,8 +378,7 @@ class ItemRun:
         text = sanitize_line(mask(" ".join(changed[:2])))
         remark = (
             f"{case}: after the same actions, the app shows something else than when "
-            f"the item was recorded before: {text}. If that is a time or a random value, name it "
-            "in AppTask(scrub=...), or freeze the app's clock and set AppTask(clock=...)"
+            f"the item was recorded before: {text}. {' '.join(IF_RANDOM)}"
         )
         self._item.user_properties.append((REMARK, remark))
 
