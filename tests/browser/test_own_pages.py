@@ -441,6 +441,7 @@ LEADING = {
     "<button onclick='window.open(1)'>5</button>": "a window was not opened: 1",
     "<form action=http://x.test/><button>6</button></form>":
         "a link leads out of the folder and was not followed: http://x.test/?",
+    "<a href=mailto:x@y.test target=_blank>7</a>": "a link to mailto: was not followed",
 }  # fmt: skip
 """What leads nowhere, and what its author gets to know."""
 
