@@ -237,7 +237,8 @@ class RecordedApp:
             function = getattr(self._task, name, None)
             if function is None or self._code.get(name, digest) != digest:
                 what = f"{name} of AppTask {self._task.name!r} is not what it was"
-                raise self._drift(f"{what}; --miniwob-app=live runs it as it is now", (), "judge")
+                hint = "--miniwob-app=live runs it as it is now, with the recorded answers"
+                raise self._drift(what, [hint], "judge")
 
     @property
     def remark(self) -> str:
