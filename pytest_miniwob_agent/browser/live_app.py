@@ -231,9 +231,9 @@ class LiveApp:
         self._sockets = Sockets(self._inbox)
         self._count = 0
 
-    def messages(self) -> list[PageMessage] | None:
+    def messages(self, now: float, *, at_once: bool) -> list[PageMessage] | None:
         """Return what has come by sockets; None while something may still come."""
-        return self._inbox.take()
+        return self._inbox.take(now, at_once=at_once)
 
     def answer(self, request: PageRequest, crowded: Callable[[], bool]) -> PageResponse | None:
         """Ask the app; None for what a page does with a socket.

@@ -31,7 +31,8 @@ STALLED = 2.0
 """The same for an answer that comes in parts."""
 
 LONGEST = 3.0
-"""Real seconds for which a socket is waited for that is never silent."""
+"""Real seconds, while the page's clock stands still, for which a socket is waited for that is never
+silent."""
 
 LONGEST_ANSWER = 60.0
 """The same for an answer that comes in parts."""
@@ -75,6 +76,10 @@ class Inbox:
     def __init__(self, to_page: Callable[[str], str], largest: int) -> None:
         self._to_page, self.largest = to_page, largest
         self._left = largest
+        self._now, self._moved = (
+            -1.0,
+            time.monotonic(),
+        )  # the page's clock, and since when it stands
         self._lock = threading.Lock()
         self._came: list[PageMessage] = []
         self.error: BaseException | None = None
@@ -90,11 +95,9 @@ class Inbox:
     def stir(self) -> None:
         """Wait for what all sockets may send, as the app was asked something."""
         with self._lock:
-            now = time.monotonic()
-            self._until = {
-                socket: (max(end, now + SILENCE), max(most, now + LONGEST))
-                for socket, (end, most) in self._until.items()
-            }
+            for socket, (end, most) in self._until.items():
+                most = max(most, self._moved + LONGEST)
+                self._until[socket] = max(end, min(time.monotonic() + SILENCE, most)), most
 
     def put(self, socket: int, type_: str, silence: float = SILENCE, **more: object) -> None:
         """Add a message of a socket that is open; texts are rewritten. Raises a `TooLarge`."""
@@ -118,13 +121,21 @@ class Inbox:
         with self._lock:
             self._until.pop(socket, None)
 
-    def take(self) -> list[PageMessage] | None:
-        """Return all that has come, by socket, once nothing more is waited for; None until then."""
+    def take(self, now: float, *, at_once: bool = False) -> list[PageMessage] | None:
+        """Return all that has come, by socket, once nothing more is waited for; None until then.
+
+        Args:
+            now: the page's clock.
+            at_once: True to wait for nothing.
+        """
         if self.error is not None:
             what = f"{type(self.error).__name__}: {self.error}"
             raise PageError(f"a message of the app can't be delivered: {what}")
         with self._lock:
-            if any(end > time.monotonic() for end, _ in self._until.values()):
+            real = time.monotonic()
+            if now != self._now:
+                self._now, self._moved = now, real
+            if not at_once and any(end > real for end, _ in self._until.values()):
                 return None
             came, self._came = self._came, []
             # In this order, as that of different sockets differs at every run.
@@ -155,7 +166,7 @@ class Sockets:
 
     def send(self, socket: int, data: str | bytes) -> None:
         """Send a message."""
-        self._inbox.expect(socket, SILENCE)
+        self._inbox.stir()
         end = self._ends.get(socket)
         with suppress(ConnectionClosed):
             if isinstance(end, ClientConnection):
@@ -177,7 +188,7 @@ class Sockets:
         if isinstance(end, ClientConnection):
             end.close(GOING_AWAY)
         elif end is not None:
-            with suppress(RuntimeError):  # it ends anyway
+            with suppress(RuntimeError, ValueError):  # it ends anyway, or has ended
                 end.shutdown()
 
     def leave_all(self) -> None:

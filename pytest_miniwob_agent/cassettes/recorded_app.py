@@ -76,8 +76,11 @@ class Origin(Protocol):
     def answer(self, request: PageRequest, crowded: Callable[[], bool]) -> PageResponse | None:
         """Answer a request; None if nothing comes."""
 
-    def messages(self) -> list[PageMessage] | None:
-        """Return what has come; None while more may come."""
+    def messages(self, now: float, *, at_once: bool) -> list[PageMessage] | None:
+        """Return what has come, at a time of the page's clock; None while more may come.
+
+        With `at_once` nothing more is waited for.
+        """
 
 
 class RecordedApp:
@@ -140,6 +143,7 @@ class RecordedApp:
         self._made = 0  # strict requests
         self._requests: list[PageRequest] = []
         self._failures: list[str] = []  # what is said of errors of the network
+        self._now, self._asked = 0.0, 0  # the page's clock, and how often the page has asked since
         self._in_real_time = False
         self._ahead: float | None = None  # seconds of real time that were ahead of the page's clock
         self.screen_version: int | None = None
@@ -202,7 +206,7 @@ class RecordedApp:
         """Begin the next trial."""
         self._end_trial()
         self._leaks.check()
-        self._questions = self._made = 0
+        self._questions = self._made = self._asked = 0
         self._requests = []
         goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)
         if self._app is not None:
@@ -328,17 +332,34 @@ class RecordedApp:
 
     def messages(self, now: float) -> list[PageMessage] | None:
         """Return what has come for the page, which is idle; None while more may come."""
-        if self._app is not None:
-            came = None if self._is_too_early(now) else self._app[1].messages()
-            for message in came or ():
-                self._failures += filter(None, [message.get("remark")])
-                kept = self._written(message) | {"after": self._made, "at": now}
-                self._trial.messages.append(kept)
-            return came
+        if now != self._now:
+            self._now, self._asked = now, 0
+        came = self._live_messages() if self.live else self._replayed_messages()
+        self._asked += came is not None
+        return came
+
+    def _live_messages(self) -> list[PageMessage] | None:
+        assert self._app is not None
+        if self._is_too_early():
+            return None
+        came = self._app[1].messages(self._now, at_once=self._in_real_time)
+        place = {"after": self._made, "at": self._now}
+        place |= {"turn": self._asked} if self._asked else {}
+        for message in came or ():
+            self._failures += filter(None, [message.get("remark")])
+            self._trial.messages.append(self._written(message) | place)
+        return came
+
+    def _replayed_messages(self) -> list[PageMessage]:
         due = []
-        while self._coming and _is_due(self._coming[0], self._made, now):
+        while self._coming and self._is_due(self._coming[0]):
             due.append(self._read(self._coming.pop(0)))
         return due
+
+    def _is_due(self, line: dict[str, Any]) -> bool:
+        """True if the page has come as far as it had when a message came."""
+        at = line["at"], line.get("turn", 0)
+        return bool(line["after"] <= self._made and at <= (self._now, self._asked))
 
     @contextmanager
     def in_real_time(self) -> Iterator[None]:
@@ -352,11 +373,11 @@ class RecordedApp:
         finally:
             self._in_real_time = False
 
-    def _is_too_early(self, now: float) -> bool:
+    def _is_too_early(self) -> bool:
         """True if real time has not come as far as the page's clock since the block began."""
         if not self._in_real_time:
             return False
-        ahead = time.monotonic() - now / 1000
+        ahead = time.monotonic() - self._now / 1000
         self._ahead = ahead if self._ahead is None else self._ahead
         return ahead < self._ahead
 
@@ -556,10 +577,6 @@ def _outside_of_loops(function: Callable[..., Any], *values: Any) -> Any:
         return function(*values)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(function, *values).result()
-
-
-def _is_due(line: dict[str, Any], made: int, now: float) -> bool:
-    return bool(line["after"] <= made and line["at"] <= now)
 
 
 def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -126,7 +126,8 @@ class Exchange:
 class Trial:
     """A trial on the tape; `reward` came with question `questions`, after `made` exchanges.
 
-    A message came once the page had made `after` strict requests, at the instant `at` of its clock.
+    A message came once the page had made `after` strict requests, at the instant `at` of its clock,
+    when it had asked `turn` times since then whether one has come.
     """
 
     goal: str
@@ -282,7 +283,7 @@ def _checked(line: Any) -> dict[str, Any]:
 def _fits(name: str, value: Any, *, is_message: bool) -> bool:
     whole, text = type(value) is int, isinstance(value, str)
     match name:
-        case "after" | "made" | "questions" | "retry" | "step":
+        case "after" | "made" | "questions" | "retry" | "step" | "turn":
             return whole and value >= 0
         case "code" | "socket" | "stream":
             return whole

@@ -61,7 +61,7 @@ def test_no_more_of_a_stream_is_read_than_a_recording_takes(app, path):
 
     def told():
         try:
-            app.messages()
+            app.messages(0, at_once=False)
         except PageError as error:
             found.append(str(error))
         return found

@@ -301,6 +301,21 @@ LATE = """
 """
 
 
+def test_a_page_that_asks_for_something_at_each_message(talk, monkeypatch):
+    """Its clock goes on before the app is silent."""
+    monkeypatch.setattr(live_sockets, "LONGEST", 0.1)
+    script = """
+        let count = 0;
+        const events = new EventSource("/ticks");
+        events.onmessage = async ({ data }) => {
+          const text = await (await fetch("/more")).text();
+          document.querySelector("p").textContent = `${++count} ${text}`;
+        };
+    """
+    _, [screen] = talk(script, more={"/more": "more"})
+    assert 0 < int(re.fullmatch('text "(.*) more"', screen)[1]) < 1000
+
+
 def test_an_agent_that_waits_sees_what_comes_late(talk):
     """Later than a recording waits for a message by itself."""
     _, screen = talk(LATE, "wait 4 s")
