@@ -42,7 +42,7 @@ def {name}(page: Page, address: str{fixtures}) -> None:
 
 ON_FOLDER = """\
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from playwright.sync_api import Page, Route, expect
 
@@ -50,7 +50,7 @@ FOLDER = Path({folder})
 
 
 def answer(route: Route) -> None:
-    file = FOLDER / urlsplit(route.request.url).path.lstrip("/")
+    file = FOLDER / unquote(urlsplit(route.request.url).path).lstrip("/")
     file = file / "index.html" if file.is_dir() else file
     route.fulfill(path=file) if file.is_file() else route.abort()
 
