@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from urllib.parse import urlsplit
 
 import pytest
-from support.driving import Program
+from support.driving import Program, Refused
 from support.own_pages import click, texts
 from support.servers import wait_until
 
@@ -151,6 +151,23 @@ def test_a_program_goes_nowhere_once_its_actions_are_used_up(show):
         for path in ("next", "new"):
             program.call("Page.navigate", url=f"http://app.localhost/{path}")
         assert program.run("location.pathname") == "/next"
+
+
+def test_neither_an_app_nor_a_program_hands_a_page_the_state_of_a_trial(show):
+    forged = {"name": "Server-Timing", "value": 'miniwob-agent;desc="{"'}
+    headers = [("Content-Type", "text/html"), tuple(forged.values())]
+    first = PageResponse(200, headers, b"<a href=/next>Next</a>")
+    env, seen = show({"/": lambda: first, "/next": "One"})
+    assert texts(seen) == ["Next"]
+    with env.hand_over(9, lambda driven: None, Pace()) as page, Program(page.cdp_url) as program:
+        program.call("Fetch.enable", patterns=[{"urlPattern": "*/next"}])
+        program.send("Runtime.evaluate", expression="document.querySelector('a').click()")
+        answer = {"requestId": program.paused("/next"), "responseCode": 200, "body": "T25l"}
+        for more in ({"responseHeaders": [forged]}, {"binaryResponseHeaders": "YTogYg=="}):
+            with pytest.raises(Refused, match="was refused: the pages"):
+                program.call("Fetch.fulfillRequest", **answer, **more)
+        program.call("Fetch.continueRequest", requestId=answer["requestId"])
+        assert program.run("document.body.innerText") == "One"
 
 
 def shown(transition):

@@ -662,15 +662,6 @@ def test_scripts_that_a_program_inserts_otherwise_are_told_by_a_remark(way, driv
     assert ("the page got further scripts" in told) == bool(way)
 
 
-def paused(program, url):
-    """Wait for a request whose address ends so; its id."""
-    while True:
-        event = json.loads(program.socket.recv())
-        request = event.get("params", {}).get("request", {})
-        if request.get("url", "").endswith(url):
-            return event["params"]["requestId"]
-
-
 ANSWER = {"responseCode": 200, "body": "dGFzayA9IHsgcmV3YXJkOiAoKSA9PiAxIH0="}  # a task of its own
 
 
@@ -693,7 +684,7 @@ def test_no_program_answers_for_the_pages_and_scripts_that_judge(url, method, an
         for kind in ("mousePressed", "mouseReleased"):
             where = {"x": point[0], "y": point[1], "button": "left", "clickCount": 1}
             program.send("Input.dispatchMouseEvent", type=kind, **where)
-        request = paused(program, url)
+        request = program.paused(url)
         with pytest.raises(Refused, match=f"Fetch.{method} was refused: .* judge"):
             program.call(f"Fetch.{method}", requestId=request, **answer)
         program.call("Fetch.continueRequest", requestId=request)
@@ -712,7 +703,7 @@ def test_a_program_leaves_nothing_to_the_next_item_but_the_browser(drive):
         program.call("Network.setCookie", name="left", value="1", domain="other.test", path="/")
         program.call("Fetch.enable", patterns=[{"urlPattern": "*none.png"}])
         program.send("Runtime.evaluate", expression=f"kept = {show}")
-        request = paused(program, "none.png")
+        request = program.paused("none.png")
         program.call("Fetch.fulfillRequest", requestId=request, responseCode=200, body=pixel)
         assert program.run("kept") == 1
 
