@@ -114,6 +114,6 @@ def test_an_answer_that_does_not_come_later_either_is_a_network_error(strange_ap
     monkeypatch.setattr(live_app, "PATIENCE", 0.1)
     number = ask(strange_app, "Image", "/late").socket
     found = []
-    wait_until(lambda: found.extend(strange_app.messages() or ()) or found)
+    wait_until(lambda: found.extend(strange_app.messages(0, at_once=True) or ()) or found)
     assert [(one["socket"], one["type"]) for one in found] == [(number, "error")]
     assert found[0]["remark"].startswith("GET /late was a network error for the page")

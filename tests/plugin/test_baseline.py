@@ -114,9 +114,9 @@ class TestResults:
         project.makepyfile(test_other=other)
         for workers in ("-n0", "-n1"):
             result = run("--miniwob-results=r.jsonl", workers, lost=["click-menu-2 2"])
-            result.assert_outcomes(passed=12, failed=1, skipped=1)
+            result.assert_outcomes(passed=6, failed=1, skipped=1)
             results = read_results(project.path / "r.jsonl")
-            assert (len(results.results), results.partial) == (12, ())
+            assert (len(results.results), results.partial) == (6, ())
             (project.path / "r.jsonl").unlink()
 
     def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):

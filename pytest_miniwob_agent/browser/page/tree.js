@@ -215,7 +215,8 @@ const told = (drawing) => drawing.textContent.trim() || acts(drawing);
 const ordered = (children) => {
   const boxes = children.filter((one) => !(one instanceof Text) || one.data.trim());
   const alike = NEW && boxes.length > 1 && boxes.every((one) => one instanceof HTMLElement
-    && one.localName === boxes[0].localName && getComputedStyle(one).position === "absolute");
+    && one.localName === boxes[0].localName && getComputedStyle(one).position === "absolute"
+    && !CONTROLS.has(roleOf(one)));
   if (!alike) return children;
   const places = new Map(boxes.map((one) => [one, extent(one)]));
   const apart = (one, other, side) => Math.round(places.get(one)[side] - places.get(other)[side]);
