@@ -75,7 +75,8 @@ class ToolsAgent:
     Args:
         prompts: a folder of texts that replace the built-in ones, file by file.
         actions: `paper` for the actions of the reflective agent's paper, `all` for every action;
-            those at points and by the clock only together with the full screen.
+            those at points and by the clock only together with the full screen. On apps it has all
+            of them in both cases.
         screen: `compact`, `full` for everything that shows, or `tree` for roles, names and states;
             by default the tree on your own pages and apps, else compact.
     """
@@ -87,16 +88,21 @@ class ToolsAgent:
         all_actions = check_choice("actions", actions, ("paper", "all")) == "all"
         self.answers = {tool["function"]["name"]: tool for tool in tools_of(DialogAction)}
         self.upload, self.answer = tools_of([Upload, Answer])
-        further = InputAction | NavigationAction if all_actions else NavigationAction
-        self.further = {tool["function"]["name"]: tool for tool in tools_of(further)}
+        tools, inputs, navigation = (
+            {tool["function"]["name"]: tool for tool in tools_of(kind)}
+            for kind in (Action, InputAction, NavigationAction)
+        )
         self.screen = screen and check_choice("screen", screen, SCREENS)
         without = {"full": (), "tree": POINT_TOOLS}.get(screen, FULL_SCREEN_TOOLS)
         self.tools = {
             name: tool
-            for tool in tools_of(Action)
-            if (name := tool["function"]["name"]) in PAPER_TOOLS
-            or (all_actions and name not in without)
+            for name, tool in tools.items()
+            if name in PAPER_TOOLS or (all_actions and name not in without)
         }
+        self.further = inputs | navigation if all_actions else navigation
+        on_apps = () if screen == "full" else POINT_TOOLS
+        self.app_tools = {name: tool for name, tool in tools.items() if name not in on_apps}
+        self.further_on_apps = inputs | navigation
         screen_part = screen and f"{screen}-screen"
         self.variant_of = "tools"
         self.name = variant_name(self.variant_of, screen_part, all_actions and "all-actions")
@@ -163,14 +169,14 @@ class _Trial:
         """The tools that the page takes now."""
         if self._last.observation.dialog:
             return self._agent.answers
-        seen = self._last.observation
-        more = {"upload": self._agent.upload} if seen.files else {}
-        more |= {"answer": self._agent.answer} if seen.answers else {}
+        seen, agent = self._last.observation, self._agent
+        more = {"upload": agent.upload} if seen.files else {}
+        more |= {"answer": agent.answer} if seen.answers else {}
         if seen.further:
-            more |= self._agent.further
+            more |= agent.further_on_apps if seen.answers else agent.further
             if not seen.tabs:
                 del more["close_tab"]
-        return self._agent.tools | more
+        return (agent.app_tools if seen.answers else agent.tools) | more
 
     def report(self, ending: Ending) -> Prompt:
         """Describe the trial, which has failed, to the model of the next one."""

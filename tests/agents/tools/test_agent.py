@@ -288,6 +288,24 @@ def test_further_tools_are_offered_on_pages_that_take_them(params, tabs, further
     assert len(offered) == len(further) + (14 if params else 5)
 
 
+class AppFakePage(FakePage):
+    """A page of an app."""
+
+    def reset(self, *, screen="compact"):
+        return replace(super().reset(screen=screen), further=True, answers=True)
+
+
+@pytest.mark.parametrize(
+    ("params", "points"), [({}, 0), ({"actions": "paper", "screen": "full"}, 3)]
+)
+def test_on_apps_all_tools_are_offered_without_a_parameter(params, points):
+    env = AppFakePage("Go on.", {"one": [Element(1, "p", "x")]})
+    _, requests, _ = play([Completion(""), Completion("")], env, **params)
+    offered = [tool["function"]["name"] for tool in requests[0]["tools"]]
+    assert {"choose", "scroll", "wait", "answer", "press_keys", "go_back"} <= {*offered}
+    assert len(offered) == 16 + points + 1 + 6
+
+
 def test_the_full_screen_is_asked_for_and_explained():
     env = FakePage("Go on.", {"one": [Element(1, "p", "x", details=(("box", "0,0,9,9"),))]})
     _, requests, _ = play([Completion(""), Completion("")], env, screen="full")
