@@ -9,6 +9,7 @@ from support.driving import Driving, Program, Refused, driven
 from support.in_browser import windows
 from support.own_pages import TASK
 from support.scripted import Solving, actions, play
+from support.servers import wait_until
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -805,7 +806,12 @@ def test_a_program_goes_back_to_what_the_page_has_pushed_and_no_further(drive, p
     def return_to_the_first(program, page, llm):
         program.click("a")
         go(program, -1)
-        assert program.run("document.querySelector('a').innerText") == "Go on"
+
+        def shows_the_first():  # once the browser is there, after its answer
+            with suppress(Refused):
+                return program.run("document.querySelector('a')?.innerText") == "Go on"
+
+        wait_until(shows_the_first)
 
     pages.write(second_html=f"<p>Second</p>{TASK}")
     site = pages.make(f"<a href=second.html>Go on</a>{TASK}")
