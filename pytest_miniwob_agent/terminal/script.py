@@ -275,7 +275,7 @@ class ScriptWriter(Observer):
                 name=name, folder=quoted(folder.as_posix()), start=start.as_posix(), seed=seed
             )
         module = module_of(task.file)
-        setup, judged = name_in(module, app, "setup"), name_in(module, app)
+        setup, judged = name_in(module, app, "setup"), app.reward and name_in(module, app)
         fixture = "" if app.app.startswith("http") else app.app
         value = fixture or quoted(app.app)
         names = {re.split(r"[.[]", name)[0] for name in (setup, judged) if name}
@@ -320,9 +320,9 @@ class ScriptWriter(Observer):
         if app is None:
             code.append(f'{page}.wait_for_function("task.reward({seed}, {{}}) === 1")')
             return code, "what the page shows, and its own reward."
-        if name_in(module_of(self._task.file), app):
+        if app.reward and name_in(module_of(self._task.file), app):
             code.append(f"judge.assert_solved({quoted(self._answer) if self._answer else ''})")
-            return code, "the judge of its AppTask, the address and what the page shows."
+            return code, "the reward of its AppTask, the address and what the page shows."
         nothing = (
             "# The page shows nothing new: ask the app here, as the judge of its AppTask does."
         )

@@ -3,7 +3,7 @@
 - `fakes`: a page without a browser, a model without a server; replies, tool calls, programs and
   pages that no agent may fail on.
 - `faulty`: a model that damages one answer of another.
-- `playwright`: the judge of an `AppTask` on a page of Playwright.
+- `playwright`: the reward of an `AppTask` on a page of Playwright.
 - `contract`: the tests that every agent must pass, their page, and the rules of an episode.
 """
 

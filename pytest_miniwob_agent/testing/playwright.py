@@ -1,4 +1,4 @@
-"""The judge of an `AppTask` on a page of Playwright, for `miniwob-agent show --as playwright`."""
+"""The reward of an `AppTask` on a page of Playwright, for `miniwob-agent show --as playwright`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """Asks the judge of a task, `reward` or `solved_when`, whether a page of Playwright solves it.
+    """Asks the `reward` of a task whether the app says that a page of Playwright has solved it.
 
     Make it before the page is used: its trial has the requests and the downloads from then on. Of
-    what the page shows, the trial has the lines of its text, without roles and ids.
+    what the page shows, the trial has the lines of its text, without roles, values and ids.
 
     Args:
         task: the task.
@@ -36,23 +36,20 @@ class Judge:
         page.on("download", lambda download: self._downloads.append(download))
 
     def assert_solved(self, answer: str | None = None, *, timeout: float = 5.0) -> None:
-        """Assert that the judge says so within some seconds, while it has not decided.
+        """Assert that the reward is 1, within some seconds while it is 0.
 
         `answer` is what the agent answered.
 
         Raises:
-            AssertionError: it does not.
+            AssertionError: it is not.
         """
         task, end = self._task, time.monotonic() + timeout
-        judge = "solved_when" if task.reward is None else "reward"
-        while True:
-            values = (self._trial(answer),)
-            said = task.call(judge, *values if task.reward is None else (self._app, *values))
-            if said or (said is False and task.reward is None) or time.monotonic() > end:
+        while not (said := task.call("reward", self._app, self._trial(answer))):
+            if time.monotonic() > end:
                 break
             self._page.wait_for_timeout(100)
         assert said == 1, (
-            f"{judge} of AppTask {task.name!r} says {said!r}, and not that it is solved"
+            f"reward of AppTask {task.name!r} says {said!r}, and not that it is solved"
         )
 
     def _trial(self, answer: str | None) -> AppTrial:
