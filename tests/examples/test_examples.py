@@ -123,7 +123,7 @@ def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
 
 BROKEN = """
 from django.contrib.admin import ModelAdmin
-ModelAdmin.delete_model = lambda *values: None
+ModelAdmin.delete_model = ModelAdmin.delete_queryset = lambda *values: None
 """
 """The admin says that a user was deleted, and deletes nobody."""
 
