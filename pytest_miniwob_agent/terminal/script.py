@@ -265,6 +265,12 @@ class ScriptWriter(Observer):
         name = re.sub(r"\W+", "_", f"test_{self._case.task}_{self._case.seed}")
         self.script = f'"""{head}\n"""\n\n{self._start(name)}{body}'
 
+    @property
+    def _judged(self) -> str:
+        """The name of the task in its test's module, if that is an app's with a reward."""
+        app = self._task.app
+        return name_in(module_of(self._task.file), app) if app and app.reward else ""
+
     def _start(self, name: str) -> str:
         """The test up to its first action."""
         task, seed = self._task, self._case.seed
@@ -275,7 +281,7 @@ class ScriptWriter(Observer):
                 name=name, folder=quoted(folder.as_posix()), start=start.as_posix(), seed=seed
             )
         module = module_of(task.file)
-        setup, judged = name_in(module, app, "setup"), app.reward and name_in(module, app)
+        setup, judged = name_in(module, app, "setup"), self._judged
         fixture = "" if app.app.startswith("http") else app.app
         value = fixture or quoted(app.app)
         names = {re.split(r"[.[]", name)[0] for name in (setup, judged) if name}
@@ -320,7 +326,7 @@ class ScriptWriter(Observer):
         if app is None:
             code.append(f'{page}.wait_for_function("task.reward({seed}, {{}}) === 1")')
             return code, "what the page shows, and its own reward."
-        if app.reward and name_in(module_of(self._task.file), app):
+        if self._judged:
             code.append(f"judge.assert_solved({quoted(self._answer) if self._answer else ''})")
             return code, "the reward of its AppTask, the address and what the page shows."
         nothing = (
