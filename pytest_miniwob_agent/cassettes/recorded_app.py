@@ -250,8 +250,9 @@ class RecordedApp:
         if self._failures:
             shown = "; ".join(dict.fromkeys(self._failures))
             return f"{display_path(self.path)}: {shown}"
-        tape = None if self.live else self._traffic
-        if tape is None or self._task.reward is None or "reward" in tape.code:
+        if self.live or self._traffic is None or self._task.reward is None:
+            return ""
+        if "reward" in self._traffic.code:
             return ""
         return (
             "there are recordings on apps that don't know their judge, so a change of it is not "
@@ -491,8 +492,11 @@ class RecordedApp:
             named = "; ".join(map(str, missing))
             raise self._drift(f"of trial {self._number}, not made: {named}")
 
-    def finish(self, calls: int) -> None:
+    def finish(self, calls: int, *, solved: bool) -> None:
         """End an episode of so many model calls: check it, or write what was recorded.
+
+        The tape of a checked app takes over a changed `setup` and `reward` if they lead to the same
+        verdict; that of `solved_when` is on no tape, so the task is to be solved.
 
         From then on the tape answers.
         """
@@ -502,7 +506,8 @@ class RecordedApp:
             rewards = [
                 [one.reward for one in each.trials] for each in (self._recorded, self._traffic)
             ]
-            if self._records and rewards[0] == rewards[1]:
+            alike = solved if self._task.reward is None else rewards[0] == rewards[1]
+            if self._records and alike:
                 self._recorded.code = self._code
                 self._write(self._recorded)
             return

@@ -77,7 +77,7 @@ def _run(plugin: object, args: Sequence[str]) -> str:
         pytest.main(["-s", "-Wignore::pytest.PytestAssertRewriteWarning", *args], plugins=[plugin])
         # Pytest imports conftest.py anew in a further run: so are the modules that import it.
         for name in {*sys.modules} - before:
-            if is_of_project(vars(sys.modules[name])):
+            if is_of_project(getattr(sys.modules[name], "__dict__", {})):  # None bars an import
                 del sys.modules[name]
         output.seek(0)
         return output.read().rstrip()

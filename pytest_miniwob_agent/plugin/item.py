@@ -302,7 +302,7 @@ class ItemRun:
             spans.after_item(outcome)
 
     def _choose_screens(self, page: Page) -> None:
-        """Have the page show the screens of the recording, or those of today if there is none."""
+        """Have the page show the screens of the recording, at its time; without one, of today."""
         tapes = [each for each in (self._recorded and self._recorded.files, self.app) if each]
         recorded = [each.screen_version for each in tapes if each.screen_version]
         version = recorded[0] if recorded else SCREEN_VERSION
@@ -331,7 +331,7 @@ class ItemRun:
                     replay = recorded.replaying()
             with replay:
                 episode = self._check_app(app, play) if app.checked else play()
-                app.finish(episode.calls)
+                app.finish(episode.calls, solved=episode.solved)
             if app.remark:
                 self._item.user_properties.append((REMARK, app.remark))
             return episode

@@ -215,6 +215,21 @@ def test_a_judge_that_has_changed_is_drift_until_it_has_judged_the_app(shop):
     shop.replay(passed=2)
 
 
+def test_a_setup_is_taken_over_only_with_a_solved_item(shop):
+    source = shop.test_file.read_text().replace('["tea", "rice"]', '[*("tea", "rice")]')
+    shop.test_file.write_text(source)
+    shop.runpytest("-k", "see").stdout.fnmatch_lines(
+        ["*setup of AppTask 'see' is not what it was*"]
+    )
+    change(shop, thanks="Sorry")
+    before = shop.recorded()
+    shop.record(LIVE, "-k", "see").assert_outcomes(failed=1)
+    assert (shop.recorded(), shop.server.requests) == (before, [])
+    change(shop)
+    shop.record(LIVE, "-k", "see").assert_outcomes(passed=1)
+    shop.replay("-k", "see", passed=1)
+
+
 def test_a_recording_that_does_not_know_its_judge_is_told_so_once(shop):
     for tape in shop.path.glob("cassettes/*/*/*/1.traffic.jsonl"):
         head, *others = tape.read_text().splitlines(keepends=True)
