@@ -11,6 +11,7 @@ from support.apps import APP, PAGES
 from pytest_miniwob_agent.cassettes import recorded_app
 
 DAY = 86_400
+LATER = 80_000  # less than a day: no item is told that its app is a day behind
 
 LOOKING = """
     import pytest
@@ -55,9 +56,9 @@ SHOWING = """<p></p><script>
 
 @pytest.fixture
 def days(monkeypatch):
-    """Have each item be recorded a day later than the one before; the first of these days."""
+    """Have each item be recorded most of a day later than the one before; the first of these times."""
     first = int(time.time())
-    later = itertools.count(first, DAY)
+    later = itertools.count(first, LATER)
     clocks = SimpleNamespace(time=lambda: next(later), monotonic=time.monotonic)
     monkeypatch.setattr(recorded_app, "time", clocks)
     return first
@@ -88,14 +89,14 @@ def heads(project):
 
 def test_pages_begin_when_they_are_recorded_with_ids_of_their_trial(looks, app_pages, days):
     clocks, made = looks(app_pages.record)
-    assert clocks == [days, days, days + DAY, days + DAY]
+    assert clocks == [days, days, days + LATER, days + LATER]
     assert "Date" not in app_pages.path.joinpath("remarks").read_text()
     for ids in (*made, *zip(*made, strict=True)):  # of one trial, and of one moment in each
         assert len(set(ids)) == len(ids)
     for run in (app_pages.runpytest, app_pages.record):  # whatever day it is
         assert looks(run) == (clocks, made)
     assert looks(app_pages.runpytest, "--miniwob-app=live") == (clocks, made)
-    assert [head["clock"] for head in heads(app_pages)] == [days, days + DAY]
+    assert [head["clock"] for head in heads(app_pages)] == [days, days + LATER]
 
 
 def test_what_is_recorded_without_a_clock_keeps_that_of_2020_and_its_ids(looks, app_pages, days):
