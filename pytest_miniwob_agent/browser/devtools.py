@@ -317,7 +317,9 @@ class DevTools(Client):
         return self._results(sent)
 
     def begin(self, method: str, params: dict[str, Any], session: str | None = None) -> Sent:
-        """Send a command without waiting for its answer; to the window, or by another session."""
+        """Send a command without waiting for its answer, by a session; None is the window's."""
+        if method.startswith("Browser."):
+            session = ""  # what a window's session has set for all pages ends with that window
         session = self._session if session is None else session
         named = {"sessionId": session} if session else {}
         sent = Sent(session=session, evaluates=method == "Runtime.evaluate")

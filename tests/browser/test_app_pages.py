@@ -170,6 +170,15 @@ def test_neither_an_app_nor_a_program_hands_a_page_the_state_of_a_trial(show):
         assert program.run("document.body.innerText") == "One"
 
 
+def test_a_closed_tab_takes_no_permission_of_other_pages_with_it(show):
+    script = "navigator.wakeLock.request().then(() => { said.textContent = 'granted'; })"
+    asking = f'<a href=/new target=_blank>Open</a><button onclick="{script}">On</button><p id=said>'
+    env, seen = show({"/": asking, "/new": "<h1>New</h1>"})
+    click(env, seen, "Open")
+    env.step(CloseTab())
+    assert "granted" in texts(click(env, seen, "On").observation)
+
+
 def shown(transition):
     assert transition.error is None
     return render(transition.observation.elements).splitlines()
