@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from vcr.request import Request as VcrRequest
-from vcr.serialize import deserialize
 from yaml.constructor import ConstructorError
 
 from pytest_miniwob_agent.cassettes.tape import Call, Request
@@ -49,6 +47,7 @@ DEEPEST = 200
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.M)
 _ORIGIN = {field.name for field in fields(Origin)}
 _BESIDE = {"normalized", "answered_in"}
+_REQUEST = {"method", "uri", "body", "headers"}  # vcrpy refuses any other key
 
 
 def read_cassette(path: Path) -> list[Call]:
@@ -62,17 +61,14 @@ def read_cassette(path: Path) -> list[Call]:
 
 def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
     """Return the calls of a cassette, and its further keys; raises as `read_cassette` does."""
-    serializer = Serializer()
     try:
         text = path.read_text(encoding="utf-8")
         if _CONFLICT.search(text):
             raise ValueError("a git conflict is not resolved")
         if not text.endswith("\n" + END):
             raise ValueError("it is truncated: the end marker (...) is missing")
-        requests, responses = deserialize(text, serializer)
-        metadata = serializer.data
-        origins = [dict(each.get("call", {})) for each in metadata.pop("interactions")]
-        return list(map(_call_of, origins, requests, responses)), metadata
+        metadata = _parse(text)
+        return [*map(_call_of, metadata.pop("interactions"))], metadata
     except (FileNotFoundError, NotADirectoryError):
         raise
     except Exception as error:  # noqa: BLE001 - the file may be anybody's
@@ -83,15 +79,16 @@ def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
         ) from None
 
 
-def _call_of(origin: dict[str, Any], request: VcrRequest, response: Mapping[str, Any]) -> Call:
-    normalized, answered_in = tuple(origin.pop("normalized", ())), origin.pop("answered_in", "")
-    status = response["status"]["code"]
+def _call_of(interaction: Mapping[str, Any]) -> Call:
+    request, response = interaction["request"], interaction["response"]
+    beside = dict(interaction.get("call", {}))
+    normalized, answered_in = tuple(beside.pop("normalized", ())), beside.pop("answered_in", "")
     return Call(
-        Request(request.uri, json.loads(request.body), normalized),
-        json.loads(response["body"]["string"]),
-        Origin(**origin) if origin else None,
+        Request(request["uri"], request["body"], normalized),
+        response["body"],
+        Origin(**beside) if beside else None,
         answered_in=answered_in,
-        status=status,
+        status=response["status"]["code"],
     )
 
 
@@ -158,46 +155,42 @@ def _dump_call(call: Call) -> str:
 
 
 class Serializer:
-    """A vcrpy serializer, for `vcr.VCR.register_serializer`: JSON bodies are mappings in the file.
-
-    It only reads. `data` is the file as it was read, with what vcrpy has no place for.
-    """
-
-    def __init__(self) -> None:
-        self.data: dict[str, Any] = {}
+    """A vcrpy serializer that reads cassettes, for `vcr.VCR.register_serializer`."""
 
     def deserialize(self, text: str) -> dict[str, Any]:
-        """Return vcrpy's data of a YAML text.
+        """Return vcrpy's data of a cassette, with bodies as strings of JSON.
 
         Raises:
             ValueError: the text is YAML, but not a cassette of this package.
             yaml.YAMLError: the text is not YAML, or holds other types than JSON has.
         """
-        opened = text.count("[") + text.count("{") + len(re.findall("[-?] +[-?] ", text))
-        if opened > DEEPEST and _too_deep(text):
-            raise ValueError("it is nested too deeply")
-        data = self.data = yaml.load(text, _Loader)
-        if not isinstance(data, dict) or not isinstance(data.get("interactions"), list):
-            raise ValueError("it has no list of interactions")
-        if data.get("version") != 1:
-            raise ValueError(f"its version is {data.get('version')!r} instead of 1")
-        _check_known("schema", data.get("schema"), SCHEMA)
-        data["screens"] = checked_screens(data.get("screens", 1))
-        data["clock"] = checked_clock(data)
-        if "pace" in data:
-            data["pace"] = _moves(data["pace"])
-        interactions = []
-        for number, interaction in enumerate(data["interactions"], start=1):
-            if problem := _problem_of(interaction):
-                raise ValueError(f"call {number} {problem}")
+        data = _parse(text)
+        for interaction in data["interactions"]:
             request, response = interaction["request"], interaction["response"]
-            interactions.append(
-                {
-                    "request": {**request, "body": json.dumps(request["body"])},
-                    "response": {**response, "body": {"string": json.dumps(response["body"])}},
-                }
-            )
-        return data | {"interactions": interactions}
+            request["body"] = json.dumps(request["body"])
+            response["body"] = {"string": json.dumps(response["body"])}
+        return data
+
+
+def _parse(text: str) -> dict[str, Any]:
+    """Return the data of a cassette; raises as `Serializer.deserialize`."""
+    opened = text.count("[") + text.count("{") + len(re.findall("[-?] +[-?] ", text))
+    if opened > DEEPEST and _too_deep(text):
+        raise ValueError("it is nested too deeply")
+    data: Any = yaml.load(text, _Loader)
+    if not isinstance(data, dict) or not isinstance(data.get("interactions"), list):
+        raise ValueError("it has no list of interactions")
+    if data.get("version") != 1:
+        raise ValueError(f"its version is {data.get('version')!r} instead of 1")
+    _check_known("schema", data.get("schema"), SCHEMA)
+    data["screens"] = checked_screens(data.get("screens", 1))
+    data["clock"] = checked_clock(data)
+    if "pace" in data:
+        data["pace"] = _moves(data["pace"])
+    for number, interaction in enumerate(data["interactions"], start=1):
+        if problem := _problem_of(interaction):
+            raise ValueError(f"call {number} {problem}")
+    return data
 
 
 def checked_screens(value: Any) -> int:
@@ -240,7 +233,8 @@ def _problem_of(interaction: Any) -> str:
     try:
         request = interaction["request"]
         path, body = request["uri"], request["body"]
-        posts = request["method"] == "POST" and isinstance(request["headers"], dict)
+        posts = request["method"] == "POST" and request.keys() == _REQUEST
+        posts = posts and isinstance(request["headers"], dict)
         messages, response = body.get("messages"), interaction["response"]
         answer, status = response["body"], response["status"]["code"]
         beside = interaction.get("call", {})
@@ -311,10 +305,12 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
                 return value
             case "seq", yaml.SequenceNode():
                 return [self._value_of(item, seen) for item in value]
-            case "map", yaml.MappingNode() if all(isinstance(k, yaml.ScalarNode) for k, _ in value):
+            case "map", yaml.MappingNode():
                 pass
             case _:
                 return self._other(node)
+        if not all(key.tag == _STRING for key, _ in value):
+            raise ConstructorError(None, None, "a key is not a string", node.start_mark)
         mapping = {self._value_of(k, seen): self._value_of(v, seen) for k, v in value}
         if len(mapping) < len(value):
             raise ConstructorError(None, None, "a key comes twice", node.start_mark)
@@ -328,6 +324,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             raise ConstructorError(None, None, reason, node.start_mark) from None
 
 
+_STRING = "tag:yaml.org,2002:str"
 _TYPES = ("null", "bool", "int", "float")
 _Loader.yaml_constructors = {
     tag: yaml.SafeLoader.yaml_constructors[tag]  # that of None refuses all other tags

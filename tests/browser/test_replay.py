@@ -20,11 +20,11 @@ FEW = "(pie or autocomplete or collapsible-2) and 1000 or menu-2 and 1001"
 
 
 def replay(folder, *args, **env):
-    """Replay the shipped suite in a process of its own; its events, and where it slept."""
-    events, slept = folder / "events.json", folder / "slept.txt"
+    """Replay the shipped suite in a process of its own; see `support.plugins.events`."""
+    events, slept, sending = (folder / name for name in ("events.json", "slept", "sending"))
     slept.write_text("")
     own = {"PYTEST_ADDOPTS": SUITE_RUNS, "PYTHONPATH": str(ROOT / "tests")}
-    files = {"EVENTS": str(events), "SLEPT": str(slept)}
+    files = {"EVENTS": str(events), "SLEPT": str(slept), "SENDING": str(sending)}
     command = [
         sys.executable,
         "-m",
@@ -37,7 +37,7 @@ def replay(folder, *args, **env):
     everything = os.environ | own | files | env
     result = subprocess.run(command, cwd=ROOT, env=everything, capture_output=True, text=True)
     assert result.returncode == pytest.ExitCode.OK, result.stdout
-    return json.loads(events.read_text()), slept.read_text()
+    return json.loads(events.read_text()), slept.read_text(), sending.read_text()
 
 
 @pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.sweep)])
@@ -52,13 +52,13 @@ def plain(selected, tmp_path_factory):
 
 
 def test_every_item_replays_from_its_cassette_alone_and_does_not_sleep(plain, selected):
-    outcomes, slept = plain
+    outcomes, slept, sending = plain
     assert len(outcomes) == (4 if selected else SUITE)
     for outcome, carried in outcomes.values():
         assert outcome in ("passed", "skipped")  # skipped: how a report says xfailed
         assert carried["recorded"]["calls"] == carried["left"]["calls"] == 0
         assert carried["replayed"]["calls"] == carried["episode"]["calls"]
-    assert slept == ""
+    assert (slept, sending) == ("", "")
 
 
 FONTS = """<?xml version="1.0"?>
@@ -90,7 +90,7 @@ def test_a_window_fonts_language_and_time_zone_make_no_difference(
 def test_a_grid_workers_and_their_order_make_no_difference(plain, selected, tmp_path, grid):
     """Each worker serves its pages at a port after the one that is given."""
     serve = f"--miniwob-serve=127.0.0.1:{free_port(following=1)}"
-    outcomes, _ = replay(tmp_path, "-n2", f"--miniwob-remote={grid.with_user}", serve, *selected)
+    outcomes, *_ = replay(tmp_path, "-n2", f"--miniwob-remote={grid.with_user}", serve, *selected)
     assert outcomes == plain[0]
     assert grid.sessions() == []
 

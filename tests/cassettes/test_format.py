@@ -8,12 +8,14 @@ import vcr
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.projects import ROOT
 
 from pytest_miniwob_agent import CassetteError
 from pytest_miniwob_agent.cassettes.folder import Used
 from pytest_miniwob_agent.cassettes.format import (
     Serializer,
     dump_cassette,
+    load_cassette,
     read_cassette,
     write_cassette,
 )
@@ -125,6 +127,8 @@ def replaced(old, new):
         (replaced("method: POST", "method: GET"), "a request that is not one to a model"),
         (replaced("    method: POST\n", ""), "call 1 lacks its request or its"),
         (replaced("headers: {}", "headers: 5"), "a request that is not one to a model"),
+        (replaced("headers: {}", "headers: {}\n    cookies: {}"), "a request that is not one to a"),
+        (replaced("model: m", "1: m"), "a key is not a string"),
         (replaced("uri: /v1/chat/completions", "uri: []"), "a request that is not one to a model"),
         ("interactions: !!python/name:os.system x\n...\n", "could not determine a constructor"),
         (replaced("step: 0", "step: 2026-01-01"), "could not determine a constructor"),
@@ -189,14 +193,27 @@ def test_a_truncated_cassette_is_never_read(tmp_path):
             read_cassette(path)
 
 
-def test_vcrpy_loads_a_cassette_with_the_serializer(tmp_path):
-    write_cassette(tmp_path / "c.yaml", [make_call("A prompt", "An answer")])
-    recorder = vcr.VCR(serializer="miniwob")
+@pytest.mark.parametrize("every", [200, pytest.param(1, marks=pytest.mark.sweep)])
+def test_a_shipped_cassette_is_written_as_it_was_read_and_loaded_by_vcrpy(every):
+    recorder = vcr.VCR(serializer="miniwob", record_mode="none")
     recorder.register_serializer("miniwob", Serializer())
-    with recorder.use_cassette(str(tmp_path / "c.yaml"), record_mode="none") as cassette:
-        [(request, response)] = cassette.data
-    assert request.uri == "/v1/chat/completions"
-    assert b"An answer" in response["body"]["string"]
+    shipped = sorted(
+        path
+        for top in ("cassettes", "examples/**/cassettes")
+        for path in ROOT.glob(f"{top}/**/*.yaml")
+    )
+    assert len(shipped) > 3000
+    for path in shipped[::every]:
+        calls, noted = load_cassette(path)
+        noted = {key: value for key, value in noted.items() if value is not None}
+        del noted["version"], noted["schema"]
+        assert dump_cassette(calls, **noted) == path.read_text(encoding="utf-8")
+        with recorder.use_cassette(str(path)) as cassette:
+            loaded = [
+                (request.uri, json.loads(request.body), json.loads(response["body"]["string"]))
+                for request, response in cassette.data
+            ]
+        assert loaded == [(call.request.path, call.request.body, call.recorded) for call in calls]
 
 
 KEY = "sk-" + "aB3" * 16

@@ -1,14 +1,16 @@
-"""A pytest plugin for inner runs: writes every item's outcome and events to $EVENTS, and where
-anybody slept while an item ran to $SLEPT."""
+"""A pytest plugin for inner runs: writes every item's outcome and events to $EVENTS, where anybody
+slept while an item ran to $SLEPT, and the imported libraries that send HTTP to $SENDING."""
 
 import json
 import os
+import sys
 import time
 import traceback
 
 import pytest
 
 OUTCOMES = {}
+SENDING = {"vcr", "requests", "httpx", "httpx2", "openai"}
 
 
 def pytest_configure(config):
@@ -36,3 +38,5 @@ def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         with open(os.environ["EVENTS"], "w") as file:
             json.dump(OUTCOMES, file, sort_keys=True, indent=1)
+        with open(os.environ["SENDING"], "w") as file:
+            file.write(" ".join(SENDING & sys.modules.keys()))
