@@ -56,7 +56,7 @@ SHOWING = """<p></p><script>
 
 @pytest.fixture
 def days(monkeypatch):
-    """Have each item be recorded most of a day later than the one before; the first of these times."""
+    """Have each item be recorded most of a day after the one before; the first of these times."""
     first = int(time.time())
     later = itertools.count(first, LATER)
     clocks = SimpleNamespace(time=lambda: next(later), monotonic=time.monotonic)
