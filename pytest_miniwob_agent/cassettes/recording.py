@@ -316,11 +316,12 @@ class RecordedModel(ChatCalls):
     @contextmanager
     def replaying(self) -> Iterator[None]:
         """Replay alone, in a block; a call that is not recorded is `NotRecorded`."""
-        mode, self.mode = self.mode, Record.NONE
+        before = self.mode, self.pace.replays
+        self.mode, self.pace.replays = Record.NONE, True
         try:
             yield
         finally:
-            self.mode = mode
+            self.mode, self.pace.replays = before
 
     def for_replay(self) -> RecordedModel:
         """Return the same model at its episode's start, which records nothing."""

@@ -44,10 +44,13 @@ class Pace:
         tape: the moves of a recording; None if it has none, and real time decides.
         strict: True if real time decides nothing where there is a tape. Otherwise the program may
             be another one than that of the recording: it does so where no move of the tape fits.
+
+    Attributes:
+        replays: as `strict` says, until it is set for what is a replay alone.
     """
 
     def __init__(self, tape: Sequence[Move] | None = None, *, strict: bool = False) -> None:
-        self._tape, self._strict = tape, strict
+        self._tape, self.replays = tape, strict
         self._made: list[Move] | None = None
         self._doubtful: list[Move] = []  # made if the clock goes on for what the program awaits
         self._mutex = Lock()  # a program may have several connections
@@ -63,7 +66,7 @@ class Pace:
     @property
     def strict(self) -> bool:
         """True if the tape alone moves the clock, and not real time."""
-        return self._strict and self._tape is not None
+        return self.replays and self._tape is not None
 
     @property
     def moves(self) -> list[Move] | None:

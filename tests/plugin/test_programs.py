@@ -1,6 +1,7 @@
 """Programs in pytest runs: what a recording notes of their pace."""
 
 import pytest
+from support.apps import AppPages, starts_of
 from support.projects import Project
 
 from pytest_miniwob_agent.cassettes.format import read_cassette, write_cassette
@@ -74,3 +75,45 @@ def test_a_recording_notes_how_long_a_program_sleeps(
     project.record().assert_outcomes(passed=1)
     assert path.read_text() == recorded
     assert len(project.server.requests) == calls
+
+
+READER = """
+    import os
+    import time
+
+    import pytest
+    from support.driving import driven
+
+
+    class Reader:
+        name = "reader"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            with driven(env) as (program, _):
+                program.click("button")
+                time.sleep(float(os.environ["SLEEP"]))
+                llm.complete(program.run("document.body.innerText"), "see")
+                program.click("#read")
+
+    @pytest.fixture
+    def miniwob_agent():
+        return Reader()
+"""
+
+
+def test_an_app_is_recorded_again_only_if_its_program_does_something_else(
+    pytester, chat_server, monkeypatch
+):
+    """A slower program does the same: the clock goes as it did, also before a recording."""
+    project = AppPages(pytester, chat_server)
+    page = """<button>Go</button><p id=clock>0</p><button id=read onclick="fetch('/read')">Read
+        </button><script>setInterval(() => clock.append(1), 1000)</script>"""
+    solved = 'trial.asked("GET", "/read") or None'
+    project.write_task({"/": page, "/read": ""}, solved=solved, conftest=READER)
+    monkeypatch.setenv("SLEEP", "0")
+    project.record().assert_outcomes(passed=1)
+    recorded = project.recorded()
+    monkeypatch.setenv("SLEEP", "3")
+    project.record().assert_outcomes(passed=1)
+    assert (starts_of(project), project.recorded()) == (1, recorded)
