@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 from support.answers import completion
 from support.playwright_scripts import print_script, run_scripts
-from support.projects import OF_APPS, OTHERS, ROOT, SLOW
+from support.projects import ROOT, RUNS_OF_APPS
 from support.servers import ChatServer
 
 from pytest_miniwob_agent.browser.local import find_browser
@@ -168,9 +168,7 @@ class Project:
         own = {
             "APPS": str(APPS),
             "FIXTURES": str(self.fixtures),
-            "PYTEST_ADDOPTS": " ".join(
-                f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in OF_APPS
-            ),
+            "PYTEST_ADDOPTS": RUNS_OF_APPS,
             "PYTHONPATH": f"{ROOT / 'tests'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
         }
         command = [

@@ -7,13 +7,13 @@ import sys
 import pytest
 from support.frameworks import BROWSERS, FRAMEWORKS, program_of
 from support.playwright_scripts import print_script, run_scripts
-from support.projects import INNER_RUNS, ROOT
+from support.projects import INNER_RUNS, ROOT, RUNS_OF_APPS
 
 pytestmark = pytest.mark.integration
 
 
-def replay(python, *args):
-    command = [python, "-m", "pytest", *args, "-pno:cacheprovider", *INNER_RUNS.split()]
+def replay(python, *args, options=INNER_RUNS):
+    command = [python, "-m", "pytest", *args, "-pno:cacheprovider", *options.split()]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout
@@ -119,6 +119,17 @@ def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
     python = program_of(BROWSERS, "python")
     file = f"{ADMIN}/test_admin_browser_use.py"
     assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n2")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    ("file", "environment"),
+    [("test_admin.py", None), ("test_admin_browser_use.py", BROWSERS)],
+)
+def test_tasks_on_an_app_pass_on_it_with_the_recorded_answers_in_any_order(file, environment):
+    python = program_of(environment, "python") if environment else sys.executable
+    arguments = (f"{ADMIN}/{file}", f"-c{ADMIN}/pytest.ini", "--miniwob-app=live")
+    assert "5 passed" in replay(python, *arguments, options=RUNS_OF_APPS)
 
 
 BROKEN = """

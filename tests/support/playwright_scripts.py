@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from support.frameworks import BROWSERS, program_of
-from support.projects import OF_APPS, OTHERS, ROOT, SLOW
+from support.projects import ROOT, RUNS_OF_APPS
 
 LAUNCH = '''
 
@@ -31,8 +31,7 @@ def _push_request_context():
 
 
 def _run(folder, python, *arguments, **more):
-    off = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in OF_APPS)
-    own = {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "PYTEST_ADDOPTS": off}
+    own = {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}", "PYTEST_ADDOPTS": RUNS_OF_APPS}
     return subprocess.run(
         [python, "-m", *arguments], cwd=folder, env=os.environ | own | more,
         capture_output=True, text=True,

@@ -26,6 +26,9 @@ among all that the outer run holds."""
 INNER_RUNS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW))
 """The options of pytest runs within a test."""
 
+RUNS_OF_APPS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in OF_APPS)
+"""The same with the plugins that run apps."""
+
 SUITE_RUNS = f"{INNER_RUNS} --noconftest"
 """The same for runs of the shipped suites in processes of their own, which need nothing of
 conftest.py: it imports what all runs within this process use."""
