@@ -74,13 +74,16 @@ def selectors_of(options: argparse.Namespace, catalogue: Catalogue) -> list[str]
     return catalogue.own_tasks if options.pages else ["all"]
 
 
-def add_pytest_args(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the pytest run whose items are meant, as `pytest_args`."""
+def add_pytest_args(
+    parser: argparse.ArgumentParser,
+    meaning: str = "whose items to take (default: all that it collects here)",
+) -> None:
+    """Add the arguments of a pytest run, as `pytest_args`."""
     parser.add_argument(
         "pytest_args",
         nargs="*",
         metavar="-- PYTEST ARGUMENTS",
-        help="arguments of the pytest run whose items to take (default: all that it collects here)",
+        help=f"arguments of the pytest run {meaning}",
     )
 
 

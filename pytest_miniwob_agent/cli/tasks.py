@@ -24,6 +24,7 @@ from pytest_miniwob_agent.cli.arguments import (
     add_browser,
     add_format,
     add_pages,
+    add_pytest_args,
     add_selectors,
     catalogue_of,
     selectors_of,
@@ -176,6 +177,8 @@ def new_task(options: Namespace) -> int:
     return 0
 
 
+OF_APPS = "of a test on apps"
+
 TICK = 0.1
 """Seconds between two looks at the page and its files, by which the page's clock goes on."""
 
@@ -198,6 +201,7 @@ def add_open(commands: Commands) -> None:
     )
     add_pages(parser)
     add_browser(parser)
+    add_pytest_args(parser, OF_APPS)
     parser.set_defaults(run=open_task)
 
 
@@ -206,8 +210,9 @@ def open_task(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
+    on_apps = _on_apps(options, options.task)
     check_display("open", "`miniwob-agent certify` needs none")
-    if ".py" in options.task:
+    if on_apps:
         return _open_app(options)
     catalogue = catalogue_of(options)
     if len(found := select_tasks([options.task], catalogue)) > 1:
@@ -229,6 +234,14 @@ def open_task(options: Namespace) -> int:
         except BrowserLost as error:
             print(f"the window is gone: {sanitize_line(error)}", flush=True)
             return 0
+
+
+def _on_apps(options: Namespace, *selectors: str) -> bool:
+    """Return True if the selectors name tests; only then there may be arguments for pytest."""
+    named = any(".py" in selector for selector in selectors)
+    if options.pytest_args and not named:
+        raise UsageError("arguments after -- are for pytest, which runs only tests on apps here")
+    return named
 
 
 def _keys() -> SimpleQueue[str]:
@@ -263,7 +276,7 @@ def _open_app(options: Namespace) -> int:
         return ""
 
     browser = [f"--miniwob-browser={options.browser}"] if options.browser else []
-    open_apps([options.task, *browser], show)
+    open_apps([options.task, *browser, *options.pytest_args], show)
     return 0
 
 
@@ -352,6 +365,7 @@ def add_certify(commands: Commands) -> None:
         help="the Chromium or Chrome to use; given more than once, the pages must be the same in "
         "all of them. A chromedriver in the browser's folder is preferred to that on PATH",
     )
+    add_pytest_args(parser, OF_APPS)
     parser.set_defaults(run=certify_pages)
 
 
@@ -362,7 +376,7 @@ def certify_pages(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_page import UNANSWERED, open_page
     from pytest_miniwob_agent.browser.process import Browser
 
-    if any(".py" in selector for selector in options.selectors):
+    if _on_apps(options, *options.selectors):
         return _certify_apps(options)
     catalogue = catalogue_of(options)
     selectors = selectors_of(options, catalogue)
@@ -422,7 +436,7 @@ def _certify_apps(options: Namespace) -> int:
             f"{', '.join(given)}: for pages alone. An app's test names its seeds, and its items "
             "are compared by what they show at several starts, in one browser"
         )
-    found = certify_apps([*options.selectors, *browsers])
+    found = certify_apps([*options.selectors, *browsers, *options.pytest_args])
     for item, (difference, screens) in found.items():
         seen = (
             counted(screens, "screen") if screens else "the first page alone, without a recording"

@@ -55,16 +55,63 @@ page and its task; the replay ends when it returns False."""
 _LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "otel", "answers")
 """Our options that write, send, judge, or belong to recording."""
 
-_OTHERS: dict[str, Any] = {
-    "maxfail": 0, "numprocesses": None, "dist": "no", "tx": [],
-    "xmlpath": None, "htmlpath": None, "json_report": False, "allure_report_dir": None,
-}  # fmt: skip
-"""Options of pytest and other plugins that would leave items out, run them elsewhere, or overwrite
-the reports of a run."""
+_ALL_HERE: dict[str, Any] = {"maxfail": 0, "numprocesses": None, "dist": "no", "tx": []}
+"""Options of pytest and pytest-xdist with which all items run, in this process."""
+
+_WRITING = {"xmlpath", "log_file", "pastebin", "basetemp"}
+"""Pytest's own options that write or delete files, or send something."""
+
+
+class _AddoptsFilter:
+    """Plugin of each run, in which `addopts` sets no options of other plugins, and none that write.
+
+    Which plugins write a report can't be told, and they are switched on by options. In force are
+    options of pytest, of this package and of conftest.py files, and all that the command names.
+    """
+
+    def __init__(self) -> None:
+        self._ignored: list[str] = []
+
+    @property
+    def remark(self) -> str:
+        """What was ignored, as a line; empty if nothing was."""
+        if not self._ignored:
+            return ""
+        return (
+            "options of other plugins in addopts are ignored here, as are those that write "
+            f"({', '.join(self._ignored)}); name what the tests need after --\n"
+        )
+
+    def pytest_addoption(self, parser: pytest.Parser) -> None:
+        """Find out which options are pytest's own: no other plugin is loaded yet."""
+        self._held = vars(parser.parse_known_args([])).keys() - _WRITING
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(
+        self, early_config: pytest.Config, parser: pytest.Parser
+    ) -> Generator[None, Any, Any]:
+        """Ignore options that plugins read this early, such as those of pytest-cov."""
+        named = vars(parser.parse_known_args([*map(str, early_config.invocation_params.args)]))
+        self._named = {
+            name: value
+            for name, value in named.items()
+            if name not in self._held and not name.startswith("miniwob_")
+        }
+        vars(early_config.known_args_namespace).update(self._named)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
+        """Ignore all the others, before plugins prepare for them."""
+        options = vars(config.option)
+        self._ignored = sorted(name for name in self._named if options[name] != self._named[name])
+        options.update(self._named)
+        return (yield)
 
 
 def _run(plugin: object, args: Sequence[str]) -> str:
-    """Run pytest with a plugin; return its output."""
+    """Run pytest with a plugin; return what was ignored, and its output."""
+    addopts = _AddoptsFilter()
     sys.path.insert(0, os.getcwd())  # as `python -m pytest` does
     before = {*sys.modules}
     # A file, as programs that an agent starts write to it, too.
@@ -74,13 +121,14 @@ def _run(plugin: object, args: Sequence[str]) -> str:
         contextlib.redirect_stderr(output),
     ):
         # This package is imported already, which pytest warns of.
-        pytest.main(["-s", "-Wignore::pytest.PytestAssertRewriteWarning", *args], plugins=[plugin])
+        args = ["-s", "-Wignore::pytest.PytestAssertRewriteWarning", *args]
+        pytest.main(args, plugins=[addopts, plugin])
         # Pytest imports conftest.py anew in a further run: so are the modules that import it.
         for name in {*sys.modules} - before:
             if is_of_project(getattr(sys.modules[name], "__dict__", {})):  # None bars an import
                 del sys.modules[name]
         output.seek(0)
-        return output.read().rstrip()
+        return addopts.remark + output.read().rstrip()
 
 
 def replay(
@@ -117,7 +165,7 @@ class _Replay:
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
         """Leave out what a run does besides running items, before plugins prepare for it."""
-        for name, value in _OTHERS.items():
+        for name, value in _ALL_HERE.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
         for name in _LEFT_OUT:

@@ -83,6 +83,12 @@ def test_a_new_task_takes_no_name_that_is_taken_or_can_not_be(here, capsys, name
     assert not [path for path in here.rglob("*.html") if path.stat().st_size]
 
 
+@pytest.mark.parametrize("command", ["open", "certify"])
+def test_pages_that_are_no_tests_take_no_arguments_for_pytest(capsys, command):
+    assert main([command, "click-tab", "--", "-x"]) == 2
+    assert "arguments after -- are for pytest, which runs only" in capsys.readouterr().err
+
+
 def test_opening_a_page_needs_a_task_and_a_display(here, capsys, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
     assert main(["open", "click-tb"]) == 2
@@ -200,7 +206,7 @@ MOVE = """
         setup=clear, reward=lambda app, trial: bool(MOVES),
     )
 
-    @pytest.mark.miniwob(MOVE, seeds=[2, 3, 4])
+    @pytest.mark.miniwob(MOVE, seeds=[2, 5, 3, 4])
     def test_moves(miniwob_episode):
         pass
 """
@@ -211,7 +217,12 @@ def test_an_app_is_shown_with_goal_and_reward_and_what_is_wrong(here, display):
     (here / "pytest.ini").write_text(f"[pytest]\naddopts = {INNER_RUNS} -pno:randomly\n")
     (here / "conftest.py").write_text(textwrap.dedent(APP + MOVES))
     (here / "test_moves.py").write_text(textwrap.dedent(MOVE))
-    with opened(display, "test_moves.py::test_moves") as (write, read_until):
+    selected = (
+        "test_moves.py::test_moves",
+        "--",
+        "--deselect=test_moves.py::test_moves[apps/move/5]",
+    )
+    with opened(display, *selected) as (write, read_until):
         assert read_until("no list")[-1].endswith("AssertionError: there is no list")
         write("n\n")
         assert read_until("goal")[-2:] == ["apps/move/3", "goal: Move, 3."]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from support.projects import FAKE_PAGE, TEST_FILE
+from support.projects import FAKE_PAGE, INI, TEST_FILE
 
 from .shown_episode import EPISODE
 
@@ -23,10 +23,40 @@ def starts_a_program():
     subprocess.run([sys.executable, "-c", "print('ready')"], stdout=sys.stdout, check=True)
 """
 
+THEIRS = """
+def pytest_addoption(parser):
+    parser.addoption("--theirs")
+    parser.addoption("--theirs-end")
+
+
+def pytest_load_initial_conftests(early_config):
+    if name := early_config.known_args_namespace.theirs:
+        open(name, "w").close()
+
+
+def pytest_sessionfinish(session):
+    if name := session.config.option.theirs_end:
+        open(name, "w").close()
+"""
+"""A plugin that writes files."""
+
+STAGE = """
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--stage")
+
+
+def pytest_configure(config):
+    if config.option.stage != "test":
+        raise pytest.UsageError("there is no such stage")
+"""
+
 
 def files(folder):
     return {
-        path
+        (path, path.stat().st_mtime_ns)
         for path in folder.rglob("*")
         if path.is_file() and not {"__pycache__", ".pytest_cache"} & set(path.parts)
     }
@@ -105,12 +135,32 @@ class TestReplay:
         assert "goal: Open the menu and click Save, for click-menu-2 2\n" in out
         assert re.search(r"\nRecord it with: pytest .*--miniwob-record=new_episodes\n", out)
 
-    def test_nothing_is_written(self, recorded, call):
-        before = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
-        with recorded.path.joinpath("tox.ini").open("a") as ini:
-            ini.write("\n  --miniwob-report=report --junitxml=junit.xml -n 2\n")
-            ini.write("miniwob_results = results.jsonl\nminiwob_record = all\n")
+    def test_nothing_is_written(self, recorded, call, monkeypatch):
+        """Neither by us nor by pytest, nor by a plugin that nobody knows, unless it is told to."""
+        recorded.makepyfile(theirs=THEIRS)
+        conftest = recorded.path / "conftest.py"
+        conftest.write_text(conftest.read_text() + STAGE)
+        writing = (
+            "--miniwob-report=report --junitxml=junit.xml --basetemp=temporary -n 2 "
+            "--theirs early.txt --stage=test"
+        )
+        ini = INI.replace("addopts =", f"addopts = {writing}")
+        recorded.makeini(f"{ini}miniwob_results = results.jsonl\nminiwob_record = all\n")
+        options = f"{os.environ['PYTEST_ADDOPTS']} -p theirs --theirs-end=end.txt"
+        monkeypatch.setenv("PYTEST_ADDOPTS", options)
+        monkeypatch.syspath_prepend(recorded.path)
+        before = files(recorded.path)
         assert call("show", "click-menu-2/1")[:2] == (0, EPISODE)
-        after = {path: path.stat().st_mtime_ns for path in files(recorded.path)}
-        changed = {path.name for path in after if after[path] != before.get(path)}
-        assert changed == {"tox.ini"}
+        assert call("show", "click-menu-2/1", "--", "--help")[0] == 2
+        assert call("cassettes", "lint")[0] == 0
+        assert files(recorded.path) == before
+
+        status, _, err = call("show", "click-menu-2/1", "--", "--stage=live", "--theirs=early.txt")
+        assert status == 2
+        assert err == (
+            "miniwob-agent: pytest can't run the item:\n"
+            "options of other plugins in addopts are ignored here, as are those that write "
+            "(basetemp, numprocesses, theirs_end, xmlpath); name what the tests need after --\n"
+            "ERROR: there is no such stage\n"
+        )
+        assert {path.name for path, _ in files(recorded.path) - before} == {"early.txt"}

@@ -451,8 +451,8 @@ def test_certify_takes_the_recorded_actions_on_the_app(recorded, certify, monkey
 
 
 def test_certify_takes_the_browser_that_is_named(app, certify):
-    _, out = certify("test_x.py", "--browser=/none")
-    out.fnmatch_lines(["*/none*"])
+    _, out = certify("test_x.py", "--browser=/none", "--", "-k", "log-in")
+    out.fnmatch_lines(["*log-in*", "*/none*", "0 of 1 show the same each time"])
 
 
 def test_an_item_without_traffic_names_the_command_that_records_it(app):
