@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from email.utils import parsedate, parsedate_to_datetime
 from functools import partial
-from http.client import HTTPResponse, parse_headers
+from http.client import HTTPResponse
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -122,12 +122,11 @@ def _shown_origin(address: str, name: str) -> str:
 class _Final(HTTPResponse):
     """An answer, without those before it that only announce it, such as 103 Early Hints."""
 
-    def _read_status(self) -> tuple[str, int, str]:
-        while True:
-            version, status, reason = super()._read_status()  # type: ignore[misc]
-            if status >= 200:
-                return version, status, reason
-            parse_headers(self.fp)
+    def begin(self) -> None:
+        super().begin()
+        while self.status < 200:
+            self.headers = None  # type: ignore[assignment]  # and it reads the next one
+            super().begin()
 
 
 class _Prompt:

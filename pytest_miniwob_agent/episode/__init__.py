@@ -36,7 +36,8 @@ class AgentLoops:
     Where a loop runs, neither `asyncio.run` nor Playwright's synchronous API starts another. One
     runs while pytest is called in a coroutine, such as a cell of Jupyter. And that API leaves its
     loop running: pytest-playwright's after the first test with `page`, an agent's after its first
-    episode.
+    episode. Functions of asyncio that begin with an underscore are for those who implement loops,
+    and documented.
     """
 
     def __init__(self) -> None:
@@ -54,7 +55,7 @@ class AgentLoops:
             return
         task = theirs and asyncio.current_task(theirs)
         if theirs and task:  # from Python 3.14 on, a thread has one task at a time
-            asyncio.tasks._leave_task(theirs, task)
+            asyncio._leave_task(theirs, task)
         # By this name, HTTP clients find out which library of loops they run on.
         library = getattr(sys.modules.get("sniffio"), "thread_local", SimpleNamespace(name=None))
         their_library, library.name = library.name, None
@@ -68,7 +69,7 @@ class AgentLoops:
             asyncio._set_running_loop(theirs)
             library.name = their_library
             if theirs and task:
-                asyncio.tasks._enter_task(theirs, task)
+                asyncio._enter_task(theirs, task)
 
 
 def _uses(agent: object, loop: AbstractEventLoop) -> bool:

@@ -188,7 +188,10 @@ def _with_django(request: pytest.FixtureRequest, name: str) -> Any:
     request.getfixturevalue("transactional_db")
     value = request.getfixturevalue(name)
     if "live_server" in request.fixturenames:
-        hosts = request.getfixturevalue("live_server")._live_server_modified_settings
+        from django.test import modify_settings
+
+        host = request.getfixturevalue("live_server").thread.host
+        hosts = modify_settings(ALLOWED_HOSTS={"append": host})
         hosts.enable()
         request.addfinalizer(hosts.disable)
     return value
