@@ -14,9 +14,10 @@ from support.projects import ROOT
 PACKAGE = ROOT / "pytest_miniwob_agent"
 MODULES = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
 
-OF_OTHERS = {"allure", "pytest_html", "httpx2", "playwright"}
-"""What comes with plugins of others that we report to, with a version of openai, and with
-pytest-playwright, which runs the tests that `show --as playwright` prints."""
+OF_OTHERS = {"allure", "pytest_html", "httpx2", "playwright", "django"}
+"""What comes with plugins of others that we report to, with a version of openai, with
+pytest-playwright, which runs the tests that `show --as playwright` prints, and with pytest-django,
+whose `live_server` we prepare."""
 
 
 def test_how_it_works_lists_the_layers():
