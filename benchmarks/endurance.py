@@ -17,10 +17,10 @@ from pathlib import Path
 
 from selenium import webdriver
 
-from pytest_miniwob_agent.browser.certification import explore
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.plugins.certify.certification import explore
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 from pytest_miniwob_agent.tasks.selectors import select_tasks
 

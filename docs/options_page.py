@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_miniwob_agent.plugin.options import Option
-from pytest_miniwob_agent.plugin.settings import OPTIONS
+from pytest_miniwob_agent.plugin.reading import all_options
 
 PAGE = Path(__file__).with_name("options.md")
 
@@ -86,7 +86,7 @@ EXAMPLES = {
 def render() -> str:
     """Return the page."""
     lines = [INTRODUCTION]
-    for option in OPTIONS:
+    for option in all_options():
         lines += [f"## {option.group}", ""] if option.group else []
         lines += _section(option)
     return "\n".join(lines).rstrip() + "\n"

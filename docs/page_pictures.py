@@ -26,9 +26,9 @@ from support.report_window import Window
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.case import Case
-from pytest_miniwob_agent.papers.figures import variant_tables
-from pytest_miniwob_agent.papers.output import draw
-from pytest_miniwob_agent.papers.tables import Paper
+from pytest_miniwob_agent.plugins.papers.figures import variant_tables
+from pytest_miniwob_agent.plugins.papers.output import draw
+from pytest_miniwob_agent.plugins.papers.tables import Paper
 from pytest_miniwob_agent.results.file import read_results
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, OTHER, installed_tasks
 

@@ -124,9 +124,12 @@ from pytest_miniwob_agent.core.protocols import (
     Visible,
 )
 from pytest_miniwob_agent.episode import run_episode
+from pytest_miniwob_agent.hookspec import Run, Step, Subcommand
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.plugin.options import option
+    from pytest_miniwob_agent.plugin.state import options_of
     from pytest_miniwob_agent.screen import render
 
 __all__ = [
@@ -228,13 +231,16 @@ __all__ = [
     "Remark",
     "Remarking",
     "Result",
+    "Run",
     "RunObserver",
     "Scroll",
     "ScrollWith",
     "Select",
     "Shot",
     "Status",
+    "Step",
     "StepLimit",
+    "Subcommand",
     "ToolCall",
     "Transition",
     "TrialEnded",
@@ -249,6 +255,8 @@ __all__ = [
     "Wait",
     "action_of_call",
     "masked",
+    "option",
+    "options_of",
     "parse_action",
     "render",
     "run_episode",
@@ -257,9 +265,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import `render` at its first use: it needs lxml, which most imports of the package do not."""
+    """Import at its first use what needs libraries that most imports of the package do not."""
     if name == "render":
         from pytest_miniwob_agent.screen import render
 
         return render
+    if name == "option":
+        from pytest_miniwob_agent.plugin.options import option
+
+        return option
+    if name == "options_of":
+        from pytest_miniwob_agent.plugin.state import options_of
+
+        return options_of
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

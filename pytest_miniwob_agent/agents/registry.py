@@ -12,18 +12,16 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from pluggy import HookRelay
+
+from pytest_miniwob_agent.builtin import joined, why_blocked, without_pytest
 from pytest_miniwob_agent.core.data import digest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.core.text import nearest
 
-BUILT_IN = {
-    "reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent",
-    "rci": "pytest_miniwob_agent.agents.rci:RCIAgent",
-    "webwise": "pytest_miniwob_agent.agents.webwise:WebWISEAgent",
-    "tools": "pytest_miniwob_agent.agents.tools:ToolsAgent",
-}
-"""The agents of this package, by the names that `--miniwob-agent` takes: `package.module:Class`."""
+DEFAULT = {"reflective": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent"}
+"""The engine's own agent: `package.module:Class` by the name that `--miniwob-agent` takes."""
 
 GROUP = "miniwob_agents"
 """The group of entry points by which an installed package gives its agents names."""
@@ -35,18 +33,20 @@ def load_agent(
     params: Mapping[str, Any] | None = None,
     *,
     task: str = "",
+    hook: HookRelay | None = None,
 ) -> Agent:
     """Make the agent of a name, of this package or an installed one, or of `package.module:Class`.
 
     The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's
     prompts is given. If it has a parameter `task`, it gets the name of the item's task, for worked
-    examples; the page does not show that name.
+    examples; the page does not show that name. `hook` has the plugins that name agents, by default
+    all.
 
     Raises:
         UsageError: the name is unknown or ambiguous, the class can't be imported or is not an
             agent, or it does not take what it is given.
     """
-    make, params = _find_class(name), params or {}
+    make, params = _find_class(name, hook), params or {}
     try:
         parameters = inspect.signature(make).parameters
         known = [parameter for parameter in parameters if parameter not in ("prompts", "task")]
@@ -99,9 +99,20 @@ def prompt_files(name: str) -> list[Path]:
     return found
 
 
-def _find_class(name: str) -> Callable[..., Any]:
+def named_agents(hook: HookRelay | None = None) -> dict[str, str]:
+    """Return the agents that have a name, of the engine and of plugins (by default, of all)."""
+    found = dict(DEFAULT)
+    for names in joined((hook or without_pytest()).pytest_miniwob_agents()):
+        found |= names
+    return found
+
+
+def _find_class(name: str, hook: HookRelay | None = None) -> Callable[..., Any]:
     """Import the class of an agent, or a function that makes one."""
-    target = BUILT_IN.get(name) or (name if ":" in name else _find_installed(name))
+    target = DEFAULT.get(name) or (name if ":" in name else "")
+    if not target:
+        named = named_agents(hook)
+        target = named.get(name) or _find_installed(name, [*named])
     module_name, _, class_name = target.partition(":")
     try:
         module = importlib.import_module(module_name)
@@ -124,13 +135,15 @@ def _find_class(name: str) -> Callable[..., Any]:
     return found
 
 
-def _find_installed(name: str) -> str:
+def _find_installed(name: str, others: Sequence[str]) -> str:
     """Find the `package.module:Class` of a name in the metadata of the installed packages."""
     installed = entry_points(group=GROUP)
     named = installed.select(name=name)
     found = sorted((entry.dist.name if entry.dist else "?", entry.value) for entry in named)
     if not found:
-        known = [*BUILT_IN, *sorted(installed.names)]
+        if name in named_agents():
+            raise UsageError(f"agent {name!r}: {why_blocked(f'miniwob-{name}')}")
+        known = [*others, *sorted(installed.names)]
         raise UsageError(
             f"no agent is called {name!r}{nearest(name, known)}: give one of {', '.join(known)} "
             "or package.module:Class"

@@ -1,42 +1,75 @@
 """The command `miniwob-agent`.
 
 - `episodes`: one recorded item in the terminal or in a window, and copies of an agent's prompts.
-- `cassettes`: recorded calls, and calls that wait for a Batch API.
-- `results`: what runs have written: exports, comparisons, tables and reports.
-- `tasks`: the tasks, your own pages, and whether pages are deterministic.
+- `cassettes`: recorded calls.
+- `results`: what runs have written: comparisons, and those of shards joined.
+- `tasks`: the tasks, and your own pages.
 - `doctor`: what a run needs.
 - `arguments`: what several commands share.
 
-What only a command's own function needs is imported there, so that `--help` is fast.
+Plugins add others (`pytest_miniwob_commands`). What a command needs is imported for it alone.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
+from itertools import chain
+from pkgutil import resolve_name
 
-from pytest_miniwob_agent.cli import cassettes, doctor, episodes, results, tasks
+from pytest_miniwob_agent.builtin import joined, without_pytest
 from pytest_miniwob_agent.cli.arguments import Parser
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.secrets import mask
+from pytest_miniwob_agent.hookspec import Subcommand
+
+_HERE = f"{__name__}."
 
 COMMANDS = (
-    doctor.add_doctor,
-    episodes.add_show,
-    episodes.add_play,
-    cassettes.add_cassettes,
-    cassettes.add_batch,
-    episodes.add_prompts,
-    results.add_compare,
-    results.add_results,
-    results.add_tables,
-    tasks.add_tasks,
-    tasks.add_new_task,
-    tasks.add_open,
-    tasks.add_certify,
+    Subcommand(
+        "doctor",
+        "check that everything a run needs is installed and works",
+        f"{_HERE}doctor:add_doctor",
+    ),
+    Subcommand(
+        "show",
+        "print an item's whole episode: screens, calls, actions, reflections",
+        f"{_HERE}episodes:add_show",
+    ),
+    Subcommand(
+        "play",
+        "show a recorded episode in a window, an action at a time",
+        f"{_HERE}episodes:add_play",
+    ),
+    Subcommand(
+        "cassettes",
+        "check, count, tidy up and read recorded model calls",
+        f"{_HERE}cassettes:add_cassettes",
+    ),
+    Subcommand("prompts", "copy the prompts of an agent, to change them"),
+    Subcommand(
+        "prompts copy",
+        "copy the prompts of an agent, to change them",
+        f"{_HERE}episodes:add_copy",
+    ),
+    Subcommand(
+        "compare",
+        "show what got better and worse between two runs",
+        f"{_HERE}results:add_compare",
+    ),
+    Subcommand("results", "join, export or trace results"),
+    Subcommand("results merge", "join the results of shards", f"{_HERE}results:add_merge"),
+    Subcommand("tasks", "list the tasks", f"{_HERE}tasks:add_tasks"),
+    Subcommand("new-task", "write a first page of your own", f"{_HERE}tasks:add_new_task"),
+    Subcommand(
+        "open",
+        "show a page in a window, with its goal and reward, while you change it",
+        f"{_HERE}tasks:add_open",
+    ),
 )
-"""What adds the parsers of the commands, in the order of `--help`."""
+"""The commands of the engine, in the order of `--help`; those of plugins follow."""
 
 EXAMPLES = """\
 Examples:
@@ -59,11 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "MiniWoB++ pages and replays their model calls.",
         epilog=EXAMPLES,
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for add in COMMANDS:
-        add(commands)
     given = list(sys.argv[1:] if arguments is None else arguments)
     end = given.index("--") if "--" in given else len(given)
+    _add_commands(parser, given[:end])
     options = parser.parse_args(given[:end])
     if hasattr(options, "pytest_args"):  # argparse takes none behind an option
         options.pytest_args += given[end + 1 :]
@@ -83,3 +114,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
         return 130
     return status
+
+
+def _add_commands(parser: ArgumentParser, given: Sequence[str]) -> None:
+    """Add the commands of the engine and of plugins; of the one that is given, its arguments."""
+    groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
+    words = [word for word in given if not word.startswith("-")]
+    for command in [*COMMANDS, *chain(*joined(without_pytest().pytest_miniwob_commands()))]:
+        group, _, name = command.name.rpartition(" ")
+        added = groups[group].add_parser(name, help=command.help)
+        if not command.add:
+            added.description = f"{command.help.capitalize()}."
+            groups[command.name] = added.add_subparsers(required=True, metavar="STEP", dest="step")
+        elif words[: 1 + bool(group)] == command.name.split():
+            resolve_name(command.add)(added)

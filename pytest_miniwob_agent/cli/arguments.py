@@ -8,12 +8,11 @@ import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.tasks.catalogue import Catalogue
 from pytest_miniwob_agent.tasks.selectors import suite_names
-
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 class _HelpFormatter(argparse.HelpFormatter):
@@ -74,6 +73,12 @@ def selectors_of(options: argparse.Namespace, catalogue: Catalogue) -> list[str]
     return catalogue.own_tasks if options.pages else ["all"]
 
 
+def add_shards(parser: argparse.ArgumentParser) -> None:
+    """Add what shards wrote, as `shards`, and the `output` that joins it."""
+    parser.add_argument("shards", nargs="+", metavar="PATH", help="what each shard wrote")
+    parser.add_argument("-o", "--output", required=True, metavar="PATH", help="what to write")
+
+
 def add_pytest_args(
     parser: argparse.ArgumentParser,
     meaning: str = "whose items to take (default: all that it collects here)",
@@ -85,6 +90,18 @@ def add_pytest_args(
         metavar="-- PYTEST ARGUMENTS",
         help=f"arguments of the pytest run {meaning}",
     )
+
+
+OF_APPS = "of a test on apps"
+"""The pytest run of a command that is for pages, too."""
+
+
+def on_apps(options: argparse.Namespace, *selectors: str) -> bool:
+    """Return True if the selectors name tests; only then there may be arguments for pytest."""
+    named = any(".py" in selector for selector in selectors)
+    if options.pytest_args and not named:
+        raise UsageError("arguments after -- are for pytest, which runs only tests on apps here")
+    return named
 
 
 def add_browser(parser: argparse.ArgumentParser) -> None:

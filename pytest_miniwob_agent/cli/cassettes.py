@@ -1,20 +1,14 @@
-"""Recorded model calls, and those that wait for an answer.
-
-`miniwob-agent cassettes` checks, removes, counts and prints recorded calls; `batch` has the calls
-of deferred recording answered by a Batch API.
-"""
+"""Recorded model calls: `miniwob-agent cassettes` checks, removes, counts and prints them."""
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.cassettes.folder import ASIDE, PENDING, TRAFFIC, find_cassette
-from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args, show_progress
+from pytest_miniwob_agent.cli.arguments import add_pytest_args
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import counted
@@ -23,12 +17,10 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.folder import Used
 
 
-def add_cassettes(commands: Commands) -> None:
+def add_cassettes(parser: ArgumentParser) -> None:
     """Add the arguments of all steps."""
-    summary = "check, count, tidy up and read recorded model calls"
-    steps = commands.add_parser(
-        "cassettes", help=summary, description=f"{summary.capitalize()}."
-    ).add_subparsers(required=True, metavar="STEP", dest="step")
+    parser.description = "Check, count, tidy up and read recorded model calls."
+    steps = parser.add_subparsers(required=True, metavar="STEP", dest="step")
 
     def add_step(run: Callable[[Namespace], int], summary: str, more: str = "") -> ArgumentParser:
         description = more or f"{summary.capitalize()}."
@@ -163,72 +155,3 @@ def show(options: Namespace) -> int:
     path = find_cassette(folder, options.case, lambda: collect([]).used.stems)
     print(display_path(path), *shown_calls(path), sep="\n\n")
     return 0
-
-
-BATCH_DESCRIPTION = """\
-Send the calls of deferred recording to a provider's Batch API.
-
-  pytest --miniwob-record=defer        writes the calls that are not recorded
-  miniwob-agent batch submit           submits them to the provider
-  miniwob-agent batch status --wait    waits until they are answered
-  miniwob-agent batch fetch            downloads the answers
-  pytest --miniwob-record=defer --miniwob-answers=.miniwob/answers.jsonl
-                                       records them, and writes the next calls
-
-Repeat the last four until no request is pending. Each step can be interrupted and repeated: no
-request is submitted while a batch holds it, or once it is answered. The key is taken from
-OPENAI_API_KEY, or the variable that miniwob_key_variable of the ini file names.
-"""
-
-
-def add_batch(commands: Commands) -> None:
-    """Add the arguments of all steps."""
-    steps = commands.add_parser(
-        "batch",
-        help="send the calls of deferred recording to a provider's Batch API",
-        description=BATCH_DESCRIPTION,
-    ).add_subparsers(required=True, metavar="STEP", dest="step")
-    for step, summary in (
-        ("submit", "submit the pending requests that are neither in a batch nor answered"),
-        ("status", "show the progress of the batches"),
-        ("fetch", "write the answers of batches that have ended to answers.jsonl"),
-    ):
-        parser = steps.add_parser(step, help=summary, description=f"{summary.capitalize()}.")
-        parser.add_argument(
-            "--pending",
-            type=Path,
-            metavar="FILE",
-            default=PENDING,
-            help="the batch file; answers.jsonl is beside it (%(default)s)",
-        )
-        parser.add_argument(
-            "--base-url",
-            metavar="URL",
-            help="the server (default: that of the ini file, OPENAI_BASE_URL, or OpenAI's)",
-        )
-        if step == "status":
-            parser.add_argument("--wait", action="store_true", help="wait until all batches ended")
-        parser.set_defaults(run=answer_batch)
-
-
-def answer_batch(options: Namespace) -> int:
-    """Carry out a step; 1 if a batch or a request failed, 130 after an interrupt."""
-    from pytest_miniwob_agent.cassettes.batches import Batches
-    from pytest_miniwob_agent.plugin.reading import of_ini_file
-
-    server = options.base_url or of_ini_file("base_url")
-    try:
-        with closing(Batches(options.pending, server, of_ini_file("key_variable"))) as batches:
-            if options.step == "submit":
-                good = batches.submit()
-            elif options.step == "status":
-                good = batches.status(show_progress if options.wait else None)
-            else:
-                good = batches.fetch()
-            return 0 if good else 1
-    except OSError as error:
-        raise UsageError(str(error)) from error
-    except KeyboardInterrupt:
-        show_progress("")
-        print("interrupted; nothing is lost, run it again to continue", file=sys.stderr)
-        return 130

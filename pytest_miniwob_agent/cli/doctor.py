@@ -6,13 +6,13 @@ import os
 import platform
 import re
 import subprocess
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from pytest_miniwob_agent.cli.arguments import Commands, add_browser, add_pytest_args
+from pytest_miniwob_agent.cli.arguments import add_browser, add_pytest_args
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -46,15 +46,13 @@ class Check:
         return f"{line}\n{'':<28}-> {sanitize_line(mask(self.fix))}" if self.fix else line
 
 
-def add_doctor(commands: Commands) -> None:
+def add_doctor(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser = commands.add_parser(
-        "doctor",
-        help="check that everything a run needs is installed and works",
-        description="Check the versions of packages, Chromium and its driver (or the Selenium "
+    parser.description = (
+        "Check the versions of packages, Chromium and its driver (or the Selenium "
         "Grid), that a page loads and reacts to clicks, its font, the cassettes of the items that "
         "pytest collects here, and that there is a key, which is not shown. Exits with 1 if there "
-        "is a problem.",
+        "is a problem."
     )
     add_pytest_args(parser)
     add_browser(parser)

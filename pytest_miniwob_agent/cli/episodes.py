@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.agents.registry import prompt_files
-from pytest_miniwob_agent.cli.arguments import Commands, add_pytest_args
+from pytest_miniwob_agent.cli.arguments import add_pytest_args
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import counted, listed, nearest, sanitize_line
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.inner import Step
 
 
-def add_show(commands: Commands) -> None:
-    """Add the arguments."""
-    parser = commands.add_parser(
-        "show",
-        help="print an item's whole episode: screens, calls, actions, reflections",
-        description="Replay an item from its cassette and print its whole episode, up to a drift: "
+def add_show(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Replay an item from its cassette and print its whole episode, up to a drift: "
         "screens as the model saw them, calls, actions and their effects, endings, reflections. No "
         "model is called and nothing is written. Exits with 1 if the item has no result. To print "
-        "a cassette without running anything: miniwob-agent cassettes show.",
-        epilog="Name the item as pytest would run it here:\n\n"
-        "  miniwob-agent show click-tab/3 -- tests/test_mine.py --miniwob-seeds=3",
+        "a cassette without running anything: miniwob-agent cassettes show."
+    )
+    parser.epilog = (
+        "Name the item as pytest would run it here:\n\n"
+        "  miniwob-agent show click-tab/3 -- tests/test_mine.py --miniwob-seeds=3"
     )
     add_item(parser)
     parser.add_argument(
@@ -93,16 +93,14 @@ def replay_item(
     return 0 if printer.outcome is None or printer.outcome.status.conclusive else 1
 
 
-def add_play(commands: Commands) -> None:
-    """Add the arguments."""
-    parser = commands.add_parser(
-        "play",
-        help="show a recorded episode in a window, an action at a time",
-        description="Replay an item in the browser's window, and print its episode as `show` does. "
+def add_play(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Replay an item in the browser's window, and print its episode as `show` does. "
         "Waits for Enter before each action, with the pointer already in place; q quits. No model "
-        "is called and nothing is written.",
-        epilog="To watch a whole run:\n\n  pytest --miniwob-headed",
+        "is called and nothing is written."
     )
+    parser.epilog = "To watch a whole run:\n\n  pytest --miniwob-headed"
     add_item(parser)
     for name, default, text in (
         ("--auto", None, "do not wait for Enter, but continue after MS milliseconds"),
@@ -163,13 +161,9 @@ copies nothing if one of the files exists.
 """
 
 
-def add_prompts(commands: Commands) -> None:
-    """Add the arguments."""
-    text = "copy the prompts of an agent, to change them"
-    steps = commands.add_parser(
-        "prompts", help=text, description=PROMPTS_DESCRIPTION
-    ).add_subparsers(required=True, metavar="STEP", dest="step")
-    parser = steps.add_parser("copy", help=text, description=PROMPTS_DESCRIPTION)
+def add_copy(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = PROMPTS_DESCRIPTION
     parser.add_argument(
         "agent",
         metavar="AGENT",

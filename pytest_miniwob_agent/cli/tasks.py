@@ -7,28 +7,26 @@ shows one in a window, and `certify` compares what pages show from run to run.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 import threading
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.cli.arguments import (
-    Commands,
+    OF_APPS,
     add_browser,
     add_format,
     add_pages,
     add_pytest_args,
     add_selectors,
     catalogue_of,
+    on_apps,
     selectors_of,
-    show_progress,
 )
 from pytest_miniwob_agent.cli.episodes import check_display
 from pytest_miniwob_agent.core.case import Case
@@ -37,11 +35,8 @@ from pytest_miniwob_agent.core.files import (
     display_path,
     shown_from_here,
     write_atomically,
-    write_output,
 )
-from pytest_miniwob_agent.core.observations import SCREENS
 from pytest_miniwob_agent.core.text import (
-    counted,
     fitting_table,
     listed,
     sanitize_line,
@@ -56,7 +51,7 @@ from pytest_miniwob_agent.tasks.catalogue import (
     task_fact,
     task_facts,
 )
-from pytest_miniwob_agent.tasks.selectors import parse_seeds, select_cases, select_tasks
+from pytest_miniwob_agent.tasks.selectors import select_tasks
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
@@ -65,13 +60,11 @@ if TYPE_CHECKING:
 COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified")
 
 
-def add_tasks(commands: Commands) -> None:
+def add_tasks(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser = commands.add_parser(
-        "tasks",
-        help="list the tasks",
-        description="List tasks with their categories, the papers that used them, the actions that "
-        "they need, and whether they are certified to be deterministic.",
+    parser.description = (
+        "List tasks with their categories, the papers that used them, the actions that "
+        "they need, and whether they are certified to be deterministic."
     )
     add_selectors(parser)
     add_format(parser, ["text", "markdown", "json"])
@@ -139,14 +132,14 @@ use it:        @pytest.mark.miniwob("{name}")
 """What to do with a new page."""
 
 
-def add_new_task(commands: Commands) -> None:
+def add_new_task(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser = commands.add_parser(
-        "new-task",
-        help="write a first page of your own",
-        description="Write a page with a task that works, with comments that explain its parts. "
-        "Nothing is overwritten.",
-        epilog="docs/your-own-pages.md describes the other form of pages, and sites of several.",
+    parser.description = (
+        "Write a page with a task that works, with comments that explain its parts. "
+        "Nothing is overwritten."
+    )
+    parser.epilog = (
+        "docs/your-own-pages.md describes the other form of pages, and sites of several."
     )
     parser.add_argument("name", metavar="NAME", help="the name of the task and of its file")
     parser.add_argument(
@@ -177,21 +170,19 @@ def new_task(options: Namespace) -> int:
     return 0
 
 
-OF_APPS = "of a test on apps"
-
 TICK = 0.1
 """Seconds between two looks at the page and its files, by which the page's clock goes on."""
 
 
-def add_open(commands: Commands) -> None:
+def add_open(parser: ArgumentParser) -> None:
     """Add the command's arguments."""
-    parser = commands.add_parser(
-        "open",
-        help="show a page in a window, with its goal and reward, while you change it",
-        description="Show a task in a window, for you to use. The terminal shows its goal, reward "
+    parser.description = (
+        "Show a task in a window, for you to use. The terminal shows its goal, reward "
         "and missing files. A new trial begins when a file of its folder changes, or with Enter; n "
-        "goes on to the next seed, q quits. An app is started by its test's fixture.",
-        epilog="Needs a display. The clock of the page runs here; for an agent it stands still.",
+        "goes on to the next seed, q quits. An app is started by its test's fixture."
+    )
+    parser.epilog = (
+        "Needs a display. The clock of the page runs here; for an agent it stands still."
     )
     parser.add_argument(
         "task", metavar="TASK", help="a task, SUITE/TASK, or a test on an app: FILE.py::NAME"
@@ -210,9 +201,9 @@ def open_task(options: Namespace) -> int:
     from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 
-    on_apps = _on_apps(options, options.task)
+    tests = on_apps(options, options.task)
     check_display("open", "`miniwob-agent certify` needs none")
-    if on_apps:
+    if tests:
         return _open_app(options)
     catalogue = catalogue_of(options)
     if len(found := select_tasks([options.task], catalogue)) > 1:
@@ -234,14 +225,6 @@ def open_task(options: Namespace) -> int:
         except BrowserLost as error:
             print(f"the window is gone: {sanitize_line(error)}", flush=True)
             return 0
-
-
-def _on_apps(options: Namespace, *selectors: str) -> bool:
-    """Return True if the selectors name tests; only then there may be arguments for pytest."""
-    named = any(".py" in selector for selector in selectors)
-    if options.pytest_args and not named:
-        raise UsageError("arguments after -- are for pytest, which runs only tests on apps here")
-    return named
 
 
 def _keys() -> SimpleQueue[str]:
@@ -322,133 +305,3 @@ def _times(root: Path | None) -> dict[str, int]:
         with suppress(OSError):  # it has just been removed
             times[str(path.relative_to(root))] = path.stat().st_mtime_ns
     return times
-
-
-ELSEWHERE = {"FONTCONFIG_FILE": os.devnull, "LANGUAGE": "de", "TZ": "Asia/Tokyo"}
-"""The environment of another machine: its fonts, language and time zone."""
-
-
-def add_certify(commands: Commands) -> None:
-    """Add the command's arguments."""
-    parser = commands.add_parser(
-        "certify",
-        help="check that pages are deterministic",
-        description="Load each page several times, in different browsers, orders and paces and "
-        "once with the fonts, language and time zone of another machine, take the same actions on "
-        "it, and compare all observations. Exits with 1 if any differ. If SELECTOR is a test file, "
-        "or a test in it, its items on apps are started several times each, take their recorded "
-        "actions if they have some, and are compared.",
-    )
-    add_selectors(parser)
-    parser.add_argument("--seeds", help="such as 1000-1024,7 (1000-1001)")
-    parser.add_argument(
-        "--screen",
-        choices=SCREENS,
-        help="the screens to compare; full also tries actions at points and by the page's clock "
-        "(compact)",
-    )
-    parser.add_argument(
-        "--pixels",
-        action="store_true",
-        help="compare pictures of the pages, too; as in cassettes, colours may differ by 1 of 255",
-    )
-    parser.add_argument(
-        "--headed",
-        action="store_true",
-        help="add a pass in a window, of the first browser that is not a headless shell",
-    )
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the verdicts as JSON")
-    parser.add_argument(
-        "--browser",
-        action="append",
-        metavar="PATH",
-        help="the Chromium or Chrome to use; given more than once, the pages must be the same in "
-        "all of them. A chromedriver in the browser's folder is preferred to that on PATH",
-    )
-    add_pytest_args(parser, OF_APPS)
-    parser.set_defaults(run=certify_pages)
-
-
-def certify_pages(options: Namespace) -> int:
-    """Print a verdict for each case; 1 if a page is not deterministic."""
-    from pytest_miniwob_agent.browser.certification import certify
-    from pytest_miniwob_agent.browser.local import LocalLauncher, is_shell
-    from pytest_miniwob_agent.browser.own_page import UNANSWERED, open_page
-    from pytest_miniwob_agent.browser.process import Browser
-
-    if _on_apps(options, *options.selectors):
-        return _certify_apps(options)
-    catalogue = catalogue_of(options)
-    selectors = selectors_of(options, catalogue)
-    seeds = parse_seeds("1000-1001" if options.seeds is None else options.seeds)
-    cases = select_cases(selectors, seeds, catalogue=catalogue)
-    first, *more = options.browser or [None]
-    others = {path: partial(Browser, path) for path in more if path != first}
-    if options.headed:
-        whole = next((path for path in options.browser or () if not is_shell(path)), None)
-        others["in a window"] = partial(Browser, whole, headed=True)
-    verdicts = certify(
-        cases,
-        lambda browser, case: open_page(browser, case, catalogue.pages[case.task]),
-        partial(Browser, first),
-        others,
-        show_progress,
-        screen=options.screen or "compact",
-        pixels=options.pixels,
-        start_elsewhere=partial(Browser, launcher=LocalLauncher(first, env=ELSEWHERE)),
-    )
-    show_progress("")
-    for verdict in verdicts:
-        result = "same"
-        if verdict.difference:
-            lacks = verdict.difference.startswith(UNANSWERED)
-            result = "LACKS" if lacks else "DIFFERS" if verdict.observations else "ERROR"
-        print(f"{result:<8}{verdict.case}, {verdict.observations} observations")
-        if verdict.difference:
-            print("  " + sanitize_lines(verdict.difference).replace("\n", "\n  "))
-        for remark in verdict.remarks:
-            print(f"  page: {sanitize_line(remark)}")
-    if options.output:
-        found = {
-            one.case.id: {"observations": one.observations, "difference": one.difference}
-            for one in verdicts
-        }
-        text = json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False)
-        write_output(options.output, text + "\n")
-    failed = [verdict for verdict in verdicts if verdict.difference]
-    if any(one.case.task in catalogue.own_tasks for one in failed if one.observations):
-        print("docs/your-own-pages.md has the usual causes, and what to do about each")
-    print(f"{len(cases) - len(failed)} of {len(cases)} cases are deterministic")
-    return 1 if failed else 0
-
-
-def _certify_apps(options: Namespace) -> int:
-    """Print a verdict for each item of tests that is on an app; 1 if something is wrong."""
-    from pytest_miniwob_agent.plugin.inner import certify_apps
-
-    of_pages = ("pages", "seeds", "screen", "pixels", "headed", "output")
-    given = [f"--{name}" for name in of_pages if getattr(options, name)]
-    browsers = [f"--miniwob-browser={path}" for path in options.browser or ()]
-    if len(browsers) > 1:
-        given.append("a second --browser")
-    if given:
-        raise UsageError(
-            f"{', '.join(given)}: for pages alone. An app's test names its seeds, and its items "
-            "are compared by what they show at several starts, in one browser"
-        )
-    found = certify_apps([*options.selectors, *browsers, *options.pytest_args])
-    for item, (difference, screens) in found.items():
-        seen = (
-            counted(screens, "screen") if screens else "the first page alone, without a recording"
-        )
-        print(f"{'DIFFERS' if difference else 'same':<8}{item}, {seen}")
-        if difference:
-            print("  " + sanitize_lines(difference).replace("\n", "\n  "))
-    failed = sum(bool(difference) for difference, _ in found.values())
-    if failed:
-        print(
-            "Have `setup` prepare the app; replace what differs by AppTask(scrub=...); for times, "
-            "freeze the app's clock and set AppTask(clock=...)"
-        )
-    print(f"{len(found) - failed} of {len(found)} show the same each time")
-    return 1 if failed else 0

@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import Completion, Event, Note, Origin
 from pytest_miniwob_agent.core.observations import Dialog, Observation, Shot, Transition
-from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Status
 from pytest_miniwob_agent.core.pace import Pace
 
 if TYPE_CHECKING:
@@ -334,5 +334,40 @@ class Observer:
         `action` is the one to come, None for the last screen. A page that has judged shows nothing.
         """
 
+    def before_outcome(self, item: PlayedItem) -> Mapping[str, Any]:
+        """Called when the item has been played; return fields of its `Outcome` to set."""
+        return {}
+
     def after_item(self, outcome: Outcome) -> None:
         """Called when the item has come to its end."""
+
+
+class PlayedItem(Protocol):
+    """An item that has been played, before its outcome is made.
+
+    Attributes:
+        status: what the episode shows; None if an error decided the item.
+        drift: what a replay found to be different.
+        replayable: True if the item's model is behind a cassette, so that `replay` works.
+        on_live_app: True if recorded answers were played on the app as it is now.
+    """
+
+    status: Status | None
+    drift: DriftDetails | None
+
+    @property
+    def replayable(self) -> bool:
+        """See above."""
+
+    @property
+    def on_live_app(self) -> bool:
+        """See above."""
+
+    def replay(self, *observers: Observer, as_recorded: bool = False) -> None:
+        """Play the item again for observers alone, by what is recorded; nothing of it counts.
+
+        With `as_recorded`, an app that was live shows what it showed when it was recorded.
+
+        Raises:
+            Exception: what the replay came to.
+        """

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.agents.registry import BUILT_IN
+from pytest_miniwob_agent.agents.registry import DEFAULT
 from pytest_miniwob_agent.cassettes.folder import model_folder
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -150,7 +150,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
             setups = setups_of(marker, metafunc.config, settings)
             state.setups |= setups
-            if "" in setups and (settings.agent not in BUILT_IN or settings.agent_params):
+            if "" in setups and (settings.agent not in DEFAULT or settings.agent_params):
                 assert state.agent  # an error before a browser is started for it
             for (case, limits), (folder, setup) in product(cases, setups.items()):
                 page = catalogue.pages[case.task]
@@ -328,7 +328,7 @@ def setups_of(marker: pytest.Mark, config: pytest.Config, settings: Settings) ->
         models = _several("models", marker)
     setups: dict[str, Setup] = {}
     for agent, params in agents:
-        name = Setup(agent, params, None).make_agent(settings).name
+        name = Setup(agent, params, None).make_agent(config.stash[STATE]).name
         for model in models:
             if not (model and isinstance(model, str)):
                 raise UsageError(

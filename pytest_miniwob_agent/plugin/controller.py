@@ -16,27 +16,26 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.hookspec import Run, Step
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.item import REMARK
-from pytest_miniwob_agent.plugin.reading import SETTINGS, read_settings, record_command
+from pytest_miniwob_agent.plugin.reading import (
+    SETTINGS,
+    read_options,
+    read_settings,
+    record_command,
+)
 from pytest_miniwob_agent.plugin.reports import EXPORTS, Exports
 from pytest_miniwob_agent.plugin.results import BASELINE, load_baseline
 from pytest_miniwob_agent.plugin.state import STATE, Selection, State
-from pytest_miniwob_agent.plugin.steps import (
-    PendingCalls,
-    ReportPages,
-    ResultsFile,
-    Run,
-    RunFinished,
-    Step,
-)
-from pytest_miniwob_agent.telemetry import Traces
+from pytest_miniwob_agent.plugin.steps import PendingCalls, ResultsFile, RunFinished
 from pytest_miniwob_agent.terminal.run import (
     Progress,
     show_drift,
@@ -71,7 +70,9 @@ def configure(config: pytest.Config) -> None:
     """
     with _as_usage_error():
         settings = config.stash[SETTINGS] = read_settings(config)
-        config.stash[STATE] = State(settings, Selection.of(config))
+        declared = joined(config.hook.pytest_miniwob_options())
+        options = {each: read_options(config, each) for each in declared}
+        config.stash[STATE] = State(settings, Selection.of(config), config.hook, options)
     if settings.key_variable is not None:  # its value is a secret until the run is over
         patch = pytest.MonkeyPatch()
         patch.setenv(KEY_VARIABLE, settings.key_variable)
@@ -90,8 +91,6 @@ def begin(session: pytest.Session) -> None:
     if any(config.getoption(name, False) for name in _SHOWING):
         return
     with _as_usage_error():
-        if settings.otel:
-            state.traces = Traces()
         asked_for = any(map(config.getoption, ("miniwob_baseline", "miniwob_gate")))
         baseline = load_baseline(settings, asked_for=asked_for)
         if isinstance(baseline, str):
@@ -101,6 +100,7 @@ def begin(session: pytest.Session) -> None:
         if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
             config.stash[EXPORTS] = Exports(plugins, settings.sent_only_texts)
             manager.register(config.stash[EXPORTS], "miniwob-exports")
+        config.hook.pytest_miniwob_begin(session=session)
         if hasattr(config, "workerinput"):
             shared = config.workerinput["miniwob_shared"]
             state.shared = Path(shared) if shared else None
@@ -138,10 +138,9 @@ class Controller:
         self._agents = RunFinished(state)
         has_results = settings.results or settings.baseline or BASELINE in config.stash
         self._results = ResultsFile(config, state) if has_results else None
-        folder = settings.report
-        self._report = ReportPages(config, state, folder, self._results) if folder else None
-        steps = (self._pending, self._agents, self._results, self._report)
+        steps = (self._pending, self._agents, self._results)
         self._steps: list[Step] = [step for step in steps if step]
+        self._steps += joined(config.hook.pytest_miniwob_step(config=config))
         for step in self._steps:
             step.begin()
         if self._pending:
@@ -230,6 +229,8 @@ class Controller:
                 step.finish(run)
             except (MiniwobError, OSError) as error:
                 self._problems[step.title].append(mask(str(error)))
+            if step is self._results:
+                run = self._run = run._replace(verdict=self._results.verdict)
         if run.empty_shard:
             session.exitstatus = pytest.ExitCode.OK
         verdict = self._results and self._results.verdict
@@ -264,10 +265,9 @@ class Controller:
             terminal.section("MiniWoB++ cassettes")
             for remark in sorted(map(sanitize_line, self._remarks)):
                 terminal.line(remark, yellow=True)
-        for step in filter(None, (self._results, self._report)):
-            self._show_step(terminal, step)
-        if self._state.untraced:
-            terminal.line(self._state.untraced, yellow=True)
+        for step in self._steps:
+            if step.title != Step.title:  # those are shown with the episodes
+                self._show_step(terminal, step)
 
     def _show_episodes(self, terminal: pytest.TerminalReporter, run: Run) -> None:
         settings = self._state.settings

@@ -205,7 +205,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
     """
     setup = _run_of(request).problem.setup
     with _as_error():
-        return setup.make_agent(settings_of(request.config), task=miniwob_case.base)
+        return setup.make_agent(request.config.stash[STATE], task=miniwob_case.base)
 
 
 @pytest.fixture

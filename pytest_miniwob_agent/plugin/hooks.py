@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent import builtin
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.plugin import collection, controller, reading
@@ -22,9 +23,14 @@ from pytest_miniwob_agent.terminal.run import status_of
 pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Add our hooks, and the plugins of this package."""
+    builtin.register(pluginmanager)
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Add every option and its ini twin."""
-    reading.add_options(parser)
+    reading.add_options(parser, pluginmanager)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -141,5 +147,5 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send traces, and to the controller what this worker selected."""
+    """Send the controller what this worker selected."""
     session.config.stash[STATE].send(session.config)

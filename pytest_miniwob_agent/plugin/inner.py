@@ -1,8 +1,8 @@
 """Pytest inside a command: a run with one more plugin, and without its output.
 
-`replay` runs one item for `miniwob-agent show` and `play`, `trace` many for `results otel`;
-`collect` finds out what the items of a run use, for `cassettes` and `doctor`; `certify_apps` and
-`open_apps` look at apps that run.
+`replay` runs one item for `miniwob-agent show` and `play`; `collect` finds out what the items of a
+run use, for `cassettes` and `doctor`; `open_apps` looks at apps that run. Commands of plugins use
+`run` and `Replay`.
 """
 
 from __future__ import annotations
@@ -12,32 +12,27 @@ import gc
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
-from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder import ASIDE, TRAFFIC, Used, case_name
+from pytest_miniwob_agent.cassettes.folder import ASIDE, Used, case_name
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.code_digest import is_of_project
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.events import Acted, Event, TrialStarted
+from pytest_miniwob_agent.core.events import Event
 from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
-from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import listed, nearest
 from pytest_miniwob_agent.plugin.collection import cases_of, problem_of
-from pytest_miniwob_agent.plugin.reading import read_settings, suite_files
+from pytest_miniwob_agent.plugin.reading import all_options, read_settings, suite_files
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE
-from pytest_miniwob_agent.screen import render
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 NO_ITEMS = (
@@ -51,9 +46,6 @@ Begin = Callable[[Path, Path], None]
 Step = Callable[[AnyAction | str, Any, TaskPage], bool]
 """Is told of an action before it is carried out, or that a `trial` or the `episode` ends, with the
 page and its task; the replay ends when it returns False."""
-
-_LEFT_OUT = ("results", "baseline", "gate", "report", "trace", "otel", "answers")
-"""Our options that write, send, judge, or belong to recording."""
 
 _ALL_HERE: dict[str, Any] = {"maxfail": 0, "numprocesses": None, "dist": "no", "tx": []}
 """Options of pytest and pytest-xdist with which all items run, in this process."""
@@ -109,7 +101,7 @@ class _AddoptsFilter:
         return (yield)
 
 
-def _run(plugin: object, args: Sequence[str]) -> str:
+def run(plugin: object, args: Sequence[str]) -> str:
     """Run pytest with a plugin; return what was ignored, and its output."""
     addopts = _AddoptsFilter()
     sys.path.insert(0, os.getcwd())  # as `python -m pytest` does
@@ -149,14 +141,14 @@ def replay(
             its output.
     """
     player = _Player(case, observer, step, slowmo)
-    output = _run(player, args)
+    output = run(player, args)
     if player.failure is not None:
         raise player.failure
     if not player.complete:
         raise UsageError(f"pytest can't run the item:\n{output}")
 
 
-class _Replay:
+class Replay:
     """Plugin of a run that does nothing but run items; it replays them."""
 
     record = "none"
@@ -168,15 +160,16 @@ class _Replay:
         for name, value in _ALL_HERE.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
-        for name in _LEFT_OUT:
-            setattr(config.option, f"miniwob_{name}", "")
+        for option in all_options(config.hook):
+            if option.whole_run:  # it writes, sends, judges, or belongs to recording
+                setattr(config.option, option.ini, "")
         config.option.miniwob_record = self.record
         config.option.miniwob_app = self.app
         return (yield)
 
 
 @dataclass(eq=False)
-class _Player(_Replay, Observer):
+class _Player(Replay, Observer):
     """Plugin of a run that replays one item, and follows its episode; see `replay`."""
 
     case: str
@@ -192,8 +185,7 @@ class _Player(_Replay, Observer):
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        state = config.stash[STATE]
-        state.observe, state.slowmo = self.observe, self.slowmo
+        config.stash[STATE].slowmo = self.slowmo
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
@@ -221,11 +213,13 @@ class _Player(_Replay, Observer):
             text += "; name other tests, seeds or options after --, as you would run them"
         self.failure = UsageError(text)
 
-    def observe(self, environment: Page) -> Observer:
+    def pytest_miniwob_observer(self, page: Page | None) -> Observer | None:
         """Follow the item's run."""
-        self._page = environment
+        if page is None:
+            return None
+        self._page = page
         with self._in_command():
-            if self.wants_pictures and not isinstance(environment, Visible):
+            if self.wants_pictures and not isinstance(page, Visible):
                 raise UsageError(
                     f"the page of {self.case} is not in a browser, so there is nothing to see: "
                     "`miniwob-agent show` prints the episode"
@@ -276,49 +270,7 @@ class _Player(_Replay, Observer):
             raise KeyboardInterrupt
 
 
-class _Tracing(_Replay):
-    """Plugin of a run that replays items for their traces; see `trace`."""
-
-    def __init__(self) -> None:
-        self.traced = 0
-        self.untraced = ""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.option.miniwob_otel = True
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count the items that came to an end."""
-        self.traced += getattr(report, "miniwob", None) is not None
-
-    def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Find out whether all was sent."""
-        if STATE in config.stash:
-            self.untraced = config.stash[STATE].untraced
-
-
-def trace(args: Sequence[str]) -> int:
-    """Replay the items of `pytest ARGS` and send their traces; return how many those are.
-
-    Raises:
-        UsageError: there is none, or pytest can't run them; the message has its output. Or the
-            collector did not take all.
-    """
-    plugin = _Tracing()
-    output = _run(plugin, args)
-    if not plugin.traced:
-        raise UsageError(f"no item was replayed:\n{output}")
-    if plugin.untraced:
-        raise UsageError(plugin.untraced)
-    return plugin.traced
-
-
-LOOKS, PAUSE = 3, 1.1
-"""How often `certify_apps` looks at the start of an app, and real seconds before the last look, in
-which a clock of whole seconds goes on."""
-
-
-class _Looking(_Replay, Observer):
+class Looking(Replay, Observer):
     """Plugin of a run of items on apps, whose pages `look` gets in the place of an agent.
 
     It returns what is wrong with the page of a case, empty if nothing is.
@@ -332,16 +284,14 @@ class _Looking(_Replay, Observer):
         self._look = look
 
     @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.stash[STATE].observe = self.observe
-
-    @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave the items on apps."""
         items[:] = [one for one in items if (found := problem_of(one)) and found.page.app]
 
-    def observe(self, page: Page) -> Observer:
+    def pytest_miniwob_observer(self, page: Page | None) -> Observer | None:
         """Follow an item's run."""
+        if page is None:
+            return None
         self._page = page
         return self
 
@@ -367,115 +317,16 @@ class _Looking(_Replay, Observer):
                 "prices": "none 0 0", "base-url": "http://127.0.0.1:9/v1", "cassettes": folder,
             }  # fmt: skip
             words = [f"--miniwob-{name}={value}" for name, value in options.items()]
-            output = _run(self, [*args, *words])
+            output = run(self, [*args, *words])
         if not (self.looked or self.found):
             raise UsageError(f"no item on an app was run:\n{output}")
-
-
-class _Walking(_Replay, Observer):
-    """Plugin of a run that takes the recorded actions of items on the live app.
-
-    `screens` has what they show by the item's node id: the start, and what comes of each action.
-    """
-
-    app = "live"
-
-    def __init__(self) -> None:
-        self.screens: dict[str, list[str]] = {}
-        self._shown: list[str] = []
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.stash[STATE].observe = lambda page: self
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(
-        self, config: pytest.Config, items: list[pytest.Item]
-    ) -> None:
-        """Leave the items on apps that are recorded: others would ask a model."""
-        state = config.stash[STATE]
-        folder = state.settings.cassettes
-
-        def is_recorded(item: pytest.Item) -> bool:
-            problem = problem_of(item)
-            stems = state.cassettes_of([problem.case]) if problem and problem.page.app else ()
-            return any((folder / f"{stem}{TRAFFIC}").exists() for stem in stems)
-
-        items[:] = filter(is_recorded, items)
-
-    def before_episode(self, case: Case) -> None:
-        """Begin an item."""
-        self._shown = []
-
-    def on_event(self, event: Event) -> None:
-        """Keep what an item shows."""
-        if isinstance(event, TrialStarted):
-            self._shown.append(render(event.observation.elements))
-        elif isinstance(event, Acted):
-            self._shown.append(render(event.transition.observation.elements))
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep it by its node id, unless the item has no recording."""
-        outcome: Outcome | None = getattr(report, "miniwob", None)
-        if outcome is not None and not outcome.not_recorded:
-            self.screens[report.nodeid] = self._shown
-
-
-class Certified(NamedTuple):
-    """What `certify_apps` has seen of an item: `screens` with its actions, 0 without a recording.
-
-    `difference` says what differs or is wrong, and is empty if nothing is.
-    """
-
-    difference: str
-    screens: int
-
-
-def certify_apps(args: Sequence[str]) -> dict[str, Certified]:
-    """Begin each item of `pytest ARGS` that is on an app several times, with the app.
-
-    Those that are recorded take their recorded actions on it, twice. Nothing is recorded, and no
-    model is called. Return the verdicts by the items' node ids. Raises as `_Looking.run`.
-    """
-    plugin = _Looking(_difference)
-    plugin.run(args)
-    walks = (_Walking(), _Walking())
-    for walk in walks:
-        _run(walk, args)
-    found = {}
-    for item, difference in plugin.found.items():
-        first, second = (walk.screens.get(item, []) for walk in walks)
-        pairs = enumerate(zip_longest(first, second, fillvalue="the end"))
-        other = next(((step, *pair) for step, pair in pairs if pair[0] != pair[1]), None)
-        if other and not difference:
-            step, once, again = other
-            names = f"after {step} actions", "the same again"
-            lines = unified_diff(once.splitlines(), again.splitlines(), *names, n=0, lineterm="")
-            difference = "\n".join(lines)
-        found[item] = Certified(difference, len(first))
-    return found
-
-
-def _difference(case: Case, page: Page) -> str:
-    """Return what differs between several starts of a page."""
-    from pytest_miniwob_agent.browser.own_page import AppPage
-
-    assert isinstance(page, AppPage)
-    screens = []
-    for number in range(LOOKS):
-        time.sleep(PAUSE if number == LOOKS - 1 else 0)
-        page.rewind()
-        elements = mask(page.reset(screen="tree")).elements
-        screens.append(render(elements).splitlines())
-    other = next((one for one in screens if one != screens[0]), screens[0])
-    return "\n".join(unified_diff(screens[0], other, "a trial", "another", n=0, lineterm=""))
 
 
 def open_apps(args: Sequence[str], show: Callable[[Case, Page], str]) -> None:
     """Show the page of each item of `pytest ARGS` that is on an app, in a window.
 
     `show` returns "" to go on to the next, and raises `KeyboardInterrupt` to end. Nothing is
-    recorded. Raises as `_Looking.run`, and if an item can't be shown.
+    recorded. Raises as `Looking.run`, and if an item can't be shown.
     """
     stdout = sys.stdout
 
@@ -483,7 +334,7 @@ def open_apps(args: Sequence[str], show: Callable[[Case, Page], str]) -> None:
         with contextlib.redirect_stdout(stdout):
             return show(case, page)
 
-    plugin = _Looking(look)
+    plugin = Looking(look)
     plugin.run([*args, "--miniwob-headed"])
     if problems := [*filter(None, plugin.found.values())]:
         raise UsageError("\n".join(problems))
@@ -548,7 +399,7 @@ def collect(args: Sequence[str], begin: Begin = lambda folder, unused: None) -> 
     collector = Collector(begin)
     gc.disable()  # many objects are made, and few go
     try:
-        output = _run(collector, ["--collect-only", "-qq", "--assert=plain", *args])
+        output = run(collector, ["--collect-only", "-qq", "--assert=plain", *args])
     finally:
         gc.enable()
     if collector.problem:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
+from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.cassettes.drift import diff
 from pytest_miniwob_agent.cassettes.folder import family_of, model_folder, stem
 from pytest_miniwob_agent.cassettes.tape import Request, sent_parts
-from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import (
     BrowserLost,
     BudgetReached,
     CallRefused,
-    ChangedPicture,
     Drift,
     MiniwobError,
     ModelError,
@@ -34,12 +33,11 @@ from pytest_miniwob_agent.core.errors import (
     UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
-from pytest_miniwob_agent.core.observations import SCREEN_VERSION, Shot
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.core.outcome import (
     RECORD_IT,
     DriftDetails,
     Outcome,
-    Picture,
     Result,
     Status,
 )
@@ -50,7 +48,6 @@ from pytest_miniwob_agent.core.protocols import (
     Observer,
     Page,
     Versioned,
-    Visible,
 )
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
@@ -58,9 +55,7 @@ from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.reading import id_of_test, record_item_command
-from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE
-from pytest_miniwob_agent.telemetry import Spans
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
@@ -102,44 +97,6 @@ class _Log(Observer):
         self.events.append(event)
 
 
-class _Pictures(Observer):
-    """Takes pictures of the page as an item runs, for the report (`--miniwob-trace`).
-
-    Set `wants_pictures` to have them taken of a replay.
-    """
-
-    def __init__(self, settings: Settings, page: Page) -> None:
-        self._folder = settings.report if isinstance(page, Visible) else None
-        self._on_failure = settings.trace == "retain-on-failure"
-        self.wants_pictures = settings.trace == "on" and self._folder is not None
-        self.taken: list[Picture] = []
-        self.note = ""
-        """A remark on the pictures that their reader must know."""
-        if settings.report and settings.trace != "off" and self._folder is None:
-            self.note = (
-                "There are no pictures: the page has no method look(action) that returns a Shot"
-            )
-
-    def wanted(self, status: Status | None) -> bool:
-        """True if an item is to be replayed for its pictures."""
-        failed = status in (Status.UNSOLVED, Status.DRIFTED)
-        return self._on_failure and self._folder is not None and failed
-
-    def before_episode(self, case: Case) -> None:
-        self.taken = []
-
-    def on_picture(self, shot: Shot, trial: int, step: int, action: AnyAction | None) -> None:
-        from pytest_miniwob_agent.report.folder import Report
-
-        assert self._folder is not None
-        try:
-            name = Report(self._folder).add_picture(shot.png)
-        except OSError as error:
-            self.note = f"Pictures are missing, as they can't be written: {error.strerror or error}"
-            return
-        self.taken.append(Picture(trial, step, name, shot.size, shot.points, shot.boxes))
-
-
 class ItemRun:
     """One run of an item; plugins may run an item several times.
 
@@ -163,8 +120,11 @@ class ItemRun:
         self._settings = self._state.settings
         self._recorded: RecordedModel | None = None
         self.app: RecordedApp | None = None
+        self.status: Status | None = None
+        self.drift: DriftDetails | None = None
         self._log = _Log()
         self._source: dict[str, str] = {}
+        self._play_again: Callable[..., Episode] | None = None
 
     @contextmanager
     def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
@@ -268,16 +228,13 @@ class ItemRun:
                     case, agent, page, llm, limits, model=name, observers=observers, raising=raising
                 )
 
-        self._page = page
         self._choose_screens(page)
-        pictures = _Pictures(self._settings, page)
-        observe = self._state.observe
-        watcher = observe(page) if observe else Observer()
-        spans = self._spans(agent.name, name)
+        self._play_again = episode_of
+        observers = self._observers(agent.name, name, page)
         result: dict[str, Any] = {}
 
         try:
-            episode = self._play(partial(episode_of, llm, self._log, pictures, watcher, spans))
+            episode = self._play(partial(episode_of, llm, self._log, *observers))
             if self._recorded is not None:
                 self._recorded.end_episode(limits)
                 if self._recorded.live and not episode.calls and self.app is None:
@@ -292,14 +249,12 @@ class ItemRun:
             result, self.raised = _failure(error), error
             raise
         finally:
-            if pictures.wanted(result.get("status")):
-                self._retake(pictures, llm, episode_of)
-            if self.app and self.app.checked and "drift" in result and pictures.taken:
-                result["drift"] = self._show_both(result["drift"], pictures, llm, episode_of)
-            result |= {"pictures": tuple(pictures.taken), "pictures_note": pictures.note}
+            self.status, self.drift = result.get("status"), result.get("drift")
+            for observer in observers:
+                result |= observer.before_outcome(self)
             outcome = self._make_outcome(agent.name, name, limits, **result)
-            watcher.after_item(outcome)
-            spans.after_item(outcome)
+            for observer in observers:
+                observer.after_item(outcome)
 
     def _choose_screens(self, page: Page) -> None:
         """Have the page show the screens of the recording, at its time; without one, of today."""
@@ -386,13 +341,34 @@ class ItemRun:
         """Make the outcome of an item that failed before its episode, or that has none."""
         agent, model = self.problem.setup.agent, self.problem.setup.model or ""
         outcome = self._make_outcome(agent, model, self.problem.limits, **_failure(error))
-        self._spans(agent, model).after_item(outcome)
+        for observer in self._observers(agent, model, None):
+            observer.after_item(outcome)
 
-    def _spans(self, agent: str, model: str) -> Observer:
-        """Return what makes the item's trace, or does nothing."""
-        if self._state.traces is None:
-            return Observer()
-        return Spans(self._state.traces.tracer, agent, model)
+    def _observers(self, agent: str, model: str, page: Page | None) -> list[Observer]:
+        observe = self._item.config.hook.pytest_miniwob_observer
+        return joined(observe(item=self._item, agent=agent, model=model, page=page))
+
+    @property
+    def replayable(self) -> bool:
+        """True if the model is behind the item's cassette."""
+        return self._recorded is not None
+
+    @property
+    def on_live_app(self) -> bool:
+        """True if recorded answers are played on the app as it is now."""
+        return self.app is not None and self.app.checked
+
+    def replay(self, *observers: Observer, as_recorded: bool = False) -> None:
+        """Play the item again for observers alone (`PlayedItem`)."""
+        assert self._recorded is not None
+        assert self._play_again is not None
+        context: AbstractContextManager[None] = nullcontext()
+        if self.app is not None:
+            context = self.app.as_recorded() if as_recorded else context
+            if not as_recorded:
+                self.app.rewind()
+        with context:
+            self._play_again(self._recorded.for_replay(), *observers)
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
         """Make the outcome without keys; its events were masked as they happened."""
@@ -476,59 +452,6 @@ class ItemRun:
         if reason:
             budget.stop(str(error))
         return reason
-
-    def _retake(self, pictures: _Pictures, llm: Model, episode_of: Callable[..., Episode]) -> None:
-        """Replay the item for its pictures alone; no error of the replay becomes the item's."""
-        from pytest_miniwob_agent.cassettes.recording import RecordedModel
-
-        if not isinstance(llm, RecordedModel):
-            pictures.note = (
-                "There are no pictures: this model is not behind a cassette, so the item can't be "
-                "replayed for them. Run it with --miniwob-trace=on"
-            )
-            return
-        pictures.wants_pictures = True
-        replayed = _Log()
-        reason = ""
-        if self.app is not None:
-            self.app.rewind()
-        try:
-            episode_of(llm.for_replay(), replayed, pictures)
-        except Exception as error:  # noqa: BLE001 - agents and pages may be anybody's
-            name = "" if isinstance(error, MiniwobError) else f"{type(error).__name__}: "
-            reason = f": {name}{error}"
-        if replayed.events != self._log.events:
-            pictures.note = (
-                "The item did something else when it was run again for its pictures, so they may "
-                f"not show what is described here{reason}"
-            )
-
-    def _show_both(
-        self,
-        drift: DriftDetails,
-        pictures: _Pictures,
-        llm: Model,
-        episode_of: Callable[..., Episode],
-    ) -> DriftDetails:
-        """Add the pictures of a live app where it shows something else: as recorded, and now."""
-        from pytest_miniwob_agent.cassettes.recording import RecordedModel
-        from pytest_miniwob_agent.report.folder import Report
-
-        assert self.app is not None
-        assert isinstance(llm, RecordedModel)
-        assert self._settings.report is not None
-        then = _Pictures(self._settings, self._page)
-        then.wants_pictures = True
-        with suppress(Exception), self.app.as_recorded():
-            episode_of(llm.for_replay(), then)
-        now, found = pictures.taken[-1], {(one.trial, one.step): one.name for one in then.taken}
-        if (recorded := found.get((now.trial, now.step))) is None:
-            return drift
-        report = Report(self._settings.report)
-        paths = [str(report.picture(name)) for name in (recorded, now.name)]
-        what = f"the page before action {now.step} of trial {now.trial}"
-        change = ChangedPicture(len(drift.pictures) + 1, what, *paths)
-        return replace(drift, pictures=(*drift.pictures, change))
 
 
 def _failure(error: BaseException) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import math
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +82,8 @@ class Option:
             value = self.parse(text)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from None
+        except ValueError as error:  # of a type such as float
+            raise UsageError(f"{name}: {text!r} is not valid: {error}") from None
         if isinstance(value, list):
             return [folder / part if isinstance(part, Path) else part for part in value]
         return folder / value if isinstance(value, Path) else value
@@ -93,6 +95,15 @@ def option(help_text: str, *, secret: bool = False, **more: Any) -> Any:
     A `secret` may hold a key, so that `repr` must not show it. `more` are attributes of `Option`.
     """
     return field(repr=not secret, metadata={"option": Option(help=help_text, **more)})
+
+
+def options_in(declared: type) -> tuple[Option, ...]:
+    """Return the options that a dataclass declares, in its order."""
+    return tuple(
+        replace(one.metadata["option"], key=one.name)
+        for one in fields(declared)
+        if "option" in one.metadata
+    )
 
 
 def parse_folders(text: str) -> list[Path]:

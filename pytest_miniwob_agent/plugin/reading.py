@@ -11,22 +11,30 @@ Commands that are shown to users name the options that were given: they are made
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shlex
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from _pytest.config.findpaths import determine_setup
+from pluggy import HookRelay
 
+from pytest_miniwob_agent.builtin import BUILTIN, joined, why_blocked, without_pytest
 from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params, shown_url
+from pytest_miniwob_agent.plugin.options import Option, options_in
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
+
+Declared = TypeVar("Declared")
 
 SETTINGS = pytest.StashKey[Settings]()
 """Key of the settings in the stash of a run's configuration."""
@@ -35,9 +43,15 @@ SUITES = "miniwob_suites"
 """The ini value that names test files that own cassettes, but are not collected by default."""
 
 
-def add_options(parser: pytest.Parser) -> None:
+def all_options(hook: HookRelay | None = None) -> list[Option]:
+    """Return the options of the engine and of plugins (by default, of all), as they are shown."""
+    declared = joined((hook or without_pytest()).pytest_miniwob_options())
+    return [*OPTIONS, *chain(*map(options_in, declared))]
+
+
+def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> None:
     """Declare every option to pytest, in the groups of `docs/options.md`, and its ini twin."""
-    for option in OPTIONS:
+    for option in all_options(manager.hook):
         if option.group:
             group = parser.getgroup(f"miniwob-{option.group}", f"MiniWoB++: {option.group}")
         parser.addini(option.ini, "", option.ini_type, None)  # the option has its text
@@ -49,6 +63,12 @@ def add_options(parser: pytest.Parser) -> None:
             text += f" (default: {option.default})"
         metavar, choices = option.metavar, option.choices
         group.addoption(option.name, default=None, metavar=metavar, choices=choices, help=text)
+    for name, builtin in BUILTIN.items():
+        if not manager.has_plugin(name):  # it is blocked
+            for key in builtin.options:
+                option = Option(key=key, help=argparse.SUPPRESS)
+                group.addoption(option.name, nargs="?", const=True, help=option.help)
+                parser.addini(option.ini, "", None, None)
     parser.addini(
         SUITES,
         "test files, or globs, that own cassettes but are not collected by default: `miniwob-agent "
@@ -123,16 +143,31 @@ def settings_of(config: pytest.Config) -> Settings:
     return config.stash[SETTINGS]
 
 
-def read_settings(config: pytest.Config) -> Settings:
-    """Read the settings of a run.
+def read_options(config: pytest.Config, declared: type[Declared]) -> Declared:
+    """Read the options that the dataclass of a plugin declares.
 
     Raises:
         UsageError: a wrong value, or options that do not go together; the message names them.
     """
+    options = options_in(declared)
+    for option in options:
+        if not hasattr(config.option, option.ini):
+            raise UsageError(
+                f"{option.name}: the hook pytest_miniwob_options of a conftest.py is called too "
+                "late; use pytest_addoption there, or name the plugin by -p or an entry point"
+            )
+    values, _ = _read(config, options)
+    return declared(**values)
+
+
+def _read(
+    config: pytest.Config, options: Iterable[Option]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of options, and those that the ini file has of options of the marker."""
     folder = project_folder(config)
     values: dict[str, Any] = {}
     ini: dict[str, Any] = {}
-    for option in OPTIONS:
+    for option in options:
         on_line, in_file = config.getoption(option.ini), config.getini(option.ini)
         if option.flag:
             values[option.key] = bool(in_file if on_line is None else on_line)
@@ -150,6 +185,17 @@ def read_settings(config: pytest.Config) -> Settings:
         if value is None and option.default is not None:
             value = option.read(option.ini, option.default, folder)
         values[option.key] = value
+    return values, ini
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Read the settings of a run.
+
+    Raises:
+        UsageError: a wrong value, or options that do not go together; the message names them.
+    """
+    folder = project_folder(config)
+    values, ini = _read(config, OPTIONS)
     values["shard"] = _shard(config, values["shard"])
     _check(config, values)
     baseline = config.getini("miniwob_baseline")
@@ -180,9 +226,14 @@ def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, i
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:
-    """Check that the options go together."""
+    """Check that the options go together, and that each has its plugin."""
+    for plugin, builtin in BUILTIN.items():
+        for key in builtin.options:
+            option = Option(key=key, help="")
+            given = config.getoption(option.ini, None)
+            if given and not config.pluginmanager.has_plugin(plugin):
+                raise UsageError(f"{option.name}: {why_blocked(plugin)}")
     for name, needed in (
-        ("trace", "report=DIR, which shows the pictures"),
         ("capabilities", "remote=URL, the address of a Grid"),
         ("serve", "remote=URL, the address of a Grid"),
     ):
@@ -243,7 +294,7 @@ def _options(item: pytest.Item) -> list[str]:
     for value in config.option.override_ini or ():
         if not value.startswith("strict"):  # pytest's own, for --strict-markers and the like
             words += ["-o", value]
-    for option in OPTIONS:
+    for option in all_options(config.hook):
         value = config.getoption(option.ini)
         if value is not None and not option.whole_run:
             words.append(option.name if option.flag else f"{option.name}={value}")

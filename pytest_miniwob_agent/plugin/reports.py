@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.core.data import well_formed
-from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line
@@ -100,11 +100,11 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     report.user_properties = list(item.user_properties)
     exports = item.config.stash.get(EXPORTS, None)
     if outcome.episode is not None and (unsolved or exports):
-        more, folder = {}, settings_of(item.config).report
+        more, hook = {}, item.config.hook
         if outcome.cassette and not outcome.result.app:  # else it is not what was recorded
             more["all of it"] = show_command(item, outcome.result.case)
-        if folder is not None:
-            more["in the report"] = f"{display_path(folder)}/index.html#/item/{outcome.case}"
+        for links in joined(hook.pytest_miniwob_links(config=item.config, outcome=outcome)):
+            more |= links
         text = transcript(outcome.episode, more)
         verdict = text.partition("\n")[0]
         if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
@@ -168,13 +168,11 @@ class Exports:
 
     def give(self, item: pytest.Item, report: Any, transcript: str, outcome: Outcome) -> None:
         """Attach the transcript to an item, and the last picture that the run's report has."""
-        from pytest_miniwob_agent.report.folder import Report
-
         given = item.stash[_GIVEN] = {"miniwob_transcript": transcript}
         picture: Path | None = None
-        folder = settings_of(item.config).report
-        if folder is not None and outcome.pictures:
-            picture = Report(folder).picture(outcome.pictures[-1].name)
+        if outcome.pictures:
+            find, name = item.config.hook.pytest_miniwob_picture, outcome.pictures[-1].name
+            picture = find(config=item.config, name=name)
         if picture is not None:
             given["miniwob_picture"] = str(picture)
         if "html" in self._plugins:

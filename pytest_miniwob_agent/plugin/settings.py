@@ -1,10 +1,10 @@
-"""Settings of a run: every option is declared here, as the field that holds its value."""
+"""Settings of a run: each option of the engine is declared as the field that holds its value."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
 from pytest_miniwob_agent.plugin.options import (
-    Option,
     option,
+    options_in,
     parse_baseline,
     parse_capabilities,
     parse_count,
@@ -228,26 +228,6 @@ class Settings:
         metavar="K/N",
         whole_run=True,
     )
-    report: Path | None = option(
-        "write an HTML report into this folder: pages that open from disk, index.html first",
-        parse=Path,
-        metavar="DIR",
-        whole_run=True,
-        group="Report",
-    )
-    trace: str = option(
-        "screenshots for --miniwob-report: off; on = of every item, as it runs; "
-        "retain-on-failure = of items that are unsolved or drifted, which run again for that",
-        default="retain-on-failure",
-        choices=("off", "on", "retain-on-failure"),
-        whole_run=True,
-    )
-    otel: bool = option(
-        "send a trace of each item by OpenTelemetry, with spans for trials, model calls and "
-        "actions; OTEL_EXPORTER_OTLP_ENDPOINT says where to. Needs the extra `otel`",
-        ini_type=bool,
-        whole_run=True,
-    )
     browser: Path | str | None = option(
         "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
         "chromium-headless-shell before the others, as it is faster)",
@@ -321,12 +301,8 @@ class Settings:
         return (self.prices or {}).get(model or "")
 
 
-OPTIONS: tuple[Option, ...] = tuple(
-    replace(declared.metadata["option"], key=declared.name)
-    for declared in fields(Settings)
-    if "option" in declared.metadata
-)
-"""The options, in the order of `--help`."""
+OPTIONS = options_in(Settings)
+"""The options of the engine, in the order of `--help`; those of plugins follow."""
 
 BY_MARKER = tuple(option.key for option in OPTIONS if option.marker)
 """The arguments of the miniwob marker that are options, too."""

@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pytest
+from pluggy import HookRelay
 
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cassettes.folder import model_folder, stem
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
+from pytest_miniwob_agent.core.protocols import Agent
 from pytest_miniwob_agent.episode import AgentLoops
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.results.file import Results
@@ -26,13 +27,11 @@ from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.leaks import Searched
-    from pytest_miniwob_agent.telemetry import Traces
 
 
 _TOLD = "miniwob_told"
 _SETUPS = "miniwob_setups"
-"""In the output of a worker of pytest-xdist, pickled: its selection with `State.untraced`, and its
-set-ups."""
+"""In the output of a worker of pytest-xdist, pickled: its selection, and its set-ups."""
 
 
 DRIFT_FORECAST = "drift.txt"
@@ -51,9 +50,10 @@ class Setup(NamedTuple):
         """Return the agent and the model of the options."""
         return cls(settings.agent, settings.agent_params, settings.model)
 
-    def make_agent(self, settings: Settings, *, task: str = "") -> Agent:
+    def make_agent(self, state: State, *, task: str = "") -> Agent:
         """Make a new agent; raises as `load_agent`."""
-        return load_agent(self.agent, settings.prompts, self.params, task=task)
+        prompts = state.settings.prompts
+        return load_agent(self.agent, prompts, self.params, task=task, hook=state.hook)
 
 
 @dataclass(slots=True)
@@ -143,15 +143,15 @@ class State:
     Args:
         settings: the options.
         selection: which cases the run offers, runs and leaves out.
+        hook: the hooks of the run's plugins.
+        options: those of plugins, by the dataclass that declares them.
         setups: the agents and models of its cases, by the folder that `Case.setup` names; those of
             a worker are `sent`.
         shared: a folder of this run, for what its processes count together; None where no call may
             be made.
         controller: in a worker, the id of the controller's process.
         no_baseline: why the run is compared with nothing though it names a baseline.
-        observe: makes an observer of an item's episode, for commands that run items.
         slowmo: with a window, milliseconds that each action takes longer, for `play`.
-        traces: those of the items, None for none; `untraced` is why not all were sent.
         past_mocks: a context for model calls, for `LiveModel`.
         pages: the page of each task that was collected, by the task's name.
         loops: the event loops of agents, in the thread of the tests.
@@ -160,15 +160,14 @@ class State:
 
     settings: Settings
     selection: Selection
+    hook: HookRelay
+    options: dict[type, Any]
     setups: dict[str, Setup] = field(default_factory=dict)
     sent: bytes = b""
     shared: Path | None = None
     controller: int | None = None
     no_baseline: str = ""
-    observe: Callable[[Page], Observer] | None = None
     slowmo: int | None = None
-    traces: Traces | None = None
-    untraced: str = ""
     past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext
     pages: dict[str, TaskPage] = field(default_factory=dict)
     loops: AgentLoops = field(default_factory=AgentLoops)
@@ -181,7 +180,7 @@ class State:
         Raises:
             UsageError: it can't be made.
         """
-        return Setup.of_options(self.settings).make_agent(self.settings)
+        return Setup.of_options(self.settings).make_agent(self)
 
     @property
     def agents(self) -> dict[str, Agent]:
@@ -194,7 +193,7 @@ class State:
             raise UsageError("no worker could send the parameters of the agents")
         setups = self.setups or pickle.loads(self.sent)
         return {
-            folder.partition("/")[0]: setup.make_agent(self.settings) if folder else self.agent
+            folder.partition("/")[0]: setup.make_agent(self) if folder else self.agent
             for folder, setup in setups.items()
         }
 
@@ -210,11 +209,9 @@ class State:
         return taken.read_text("utf-8")
 
     def send(self, config: pytest.Config) -> None:
-        """Send the traces; on a worker of pytest-xdist, put what is to be told into its output."""
-        if self.traces is not None:
-            self.untraced = self.traces.finish() or self.untraced
+        """On a worker of pytest-xdist, put what is to be told into its output."""
         if (output := getattr(config, "workeroutput", None)) is not None:
-            output[_TOLD] = pickle.dumps((self.selection, self.untraced))
+            output[_TOLD] = pickle.dumps(self.selection)
             output[_SETUPS] = b""
             with suppress(Exception):  # parameters of agents that can't be sent
                 output[_SETUPS] = pickle.dumps(self.setups)
@@ -222,8 +219,7 @@ class State:
     def receive(self, output: Mapping[str, Any]) -> None:
         """Take over what a worker has told; all workers collect the same items."""
         if _TOLD in output:
-            told, untraced = pickle.loads(output[_TOLD])
-            self.untraced = self.untraced or untraced
+            told = pickle.loads(output[_TOLD])
             self.selection.offered |= told.offered
             self.selection.deselected |= told.deselected
             self.selection.to_run |= told.to_run
@@ -247,3 +243,11 @@ class State:
 
 STATE = pytest.StashKey[State]()
 """Key of the state in the stash of a run's configuration."""
+
+Declared = TypeVar("Declared")
+
+
+def options_of(config: pytest.Config, declared: type[Declared]) -> Declared:
+    """Return the options of a run that the dataclass of a plugin declares."""
+    found: Declared = config.stash[STATE].options[declared]
+    return found

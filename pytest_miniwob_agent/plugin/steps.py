@@ -1,22 +1,19 @@
-"""The steps in which a run ends: pending calls, the agents' `run_finished`, results, report."""
+"""The steps in which a run ends: pending calls, the agents' `run_finished`, results."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending, update_pending
-from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.files import check_output, display_path, is_stream, same_file
-from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import RunObserver
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import counted, sanitize_line
+from pytest_miniwob_agent.hookspec import Run, Step
 from pytest_miniwob_agent.plugin.reading import project_folder, record_command
 from pytest_miniwob_agent.plugin.results import BASELINE, shard_of
 from pytest_miniwob_agent.plugin.state import State
@@ -33,39 +30,6 @@ from pytest_miniwob_agent.terminal.views import (
 
 NAMED = 20
 """Number of items that the gate names of a list; all with -v."""
-
-
-class Run(NamedTuple):
-    """A run that is over.
-
-    Attributes:
-        outcomes: the outcomes of all its runs of items.
-        items: one outcome per item; of one that ran several times, an unsolved run counts.
-        empty_shard: True if all items went to other shards, which is not a failure.
-        broken: True if it was stopped.
-        without_outcome: the cases of items that ended without one, as they were skipped.
-    """
-
-    outcomes: Sequence[Outcome]
-    items: Sequence[Outcome]
-    empty_shard: bool
-    broken: bool
-    without_outcome: Collection[Case] = ()
-
-
-class Step:
-    """A step of a run's end; `title` is the summary's section that has its errors."""
-
-    title = "episodes"
-
-    def begin(self) -> None:
-        """Check what the step needs; a `MiniwobError` ends the run before anything is done."""
-
-    def finish(self, run: Run) -> None:
-        """Do the step; a `MiniwobError` or an `OSError` fails the run, the others still run."""
-
-    def show(self, terminal: pytest.TerminalReporter) -> None:
-        """Show what it did."""
 
 
 class PendingCalls(Step):
@@ -302,44 +266,3 @@ def _has_recordings(file: Path) -> bool:
         return not read_results(file).of_live_apps
     except UsageError:
         return True
-
-
-class ReportPages(Step):
-    """Writes the HTML report."""
-
-    title = "report"
-
-    def __init__(
-        self, config: pytest.Config, state: State, folder: Path, results: ResultsFile | None
-    ):
-        from pytest_miniwob_agent.report.folder import Report
-
-        self._config = config
-        self._state = state
-        self._report = Report(folder)
-        self._results = results
-        self._written = False
-
-    def begin(self) -> None:
-        """Check that the folder holds nothing else, and prepare it for pictures."""
-        self._report.check()
-        self._report.prepare()
-
-    def finish(self, run: Run) -> None:
-        """Write it."""
-        if not (run.outcomes or run.empty_shard):
-            return
-        self._report.write(
-            run.items,
-            judged=self._state.settings.baseline is not None,
-            shard=shard_of(self._config, self._state),
-            verdict=self._results.verdict if self._results else None,
-            broken=run.broken,
-            sent=self._state.settings.sent_pictures,
-        )
-        self._written = True
-
-    def show(self, terminal: pytest.TerminalReporter) -> None:
-        """Show its path."""
-        if self._written and terminal.verbosity >= 0:
-            terminal.line(f"report: {display_path(self._report.index)}")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pytest_miniwob_agent
 from pytest_miniwob_agent import Completion, Element, ToolCall
-from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
+from pytest_miniwob_agent.agents.registry import load_agent, named_agents
 from pytest_miniwob_agent.testing import ScriptedLLM, agent_contract
 from pytest_miniwob_agent.testing.contract import ContractPage, play
 from pytest_miniwob_agent.testing.fakes import HOSTILE
@@ -43,7 +43,7 @@ PARAMS = {
 AGENTS = {
     name: functools.partial(load_agent, name.partition("-")[0], params=PARAMS.get(name))
     for name in (
-        *BUILT_IN,
+        *named_agents(),
         "reflective-iterative",
         "reflective-plan-then-adapt",
         "reflective-full-screen",

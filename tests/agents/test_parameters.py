@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent
+from pytest_miniwob_agent.agents.registry import load_agent, named_agents
 from pytest_miniwob_agent.core.errors import UsageError
 
 NAMES = {
@@ -73,7 +73,7 @@ def test_a_wrong_parameter_is_refused(agent, params, message):
 
 PARAMETERS = [
     (agent, name)
-    for agent in BUILT_IN
+    for agent in named_agents()
     for name in inspect.signature(type(load_agent(agent))).parameters
     if name not in ("prompts", "task", "save_examples")  # a folder, the item's task, any file
 ]

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 from support.drawn_pictures import page_with_button
 
-from pytest_miniwob_agent.browser.certification import certify, explore
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.observations import Element, Shot
+from pytest_miniwob_agent.plugins.certify.certification import certify, explore
 from pytest_miniwob_agent.testing import FakePage
 
 CASES = [Case("one", "other", 1), Case("two", "other", 1)]

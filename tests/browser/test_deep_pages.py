@@ -4,9 +4,9 @@ import pytest
 from support.own_pages import click, texts
 
 from pytest_miniwob_agent import Copy, Enter, Hover, Paste, Select, Wait
-from pytest_miniwob_agent.agents.rci import find
-from pytest_miniwob_agent.agents.webwise.page import read_objects
 from pytest_miniwob_agent.browsergym import Player
+from pytest_miniwob_agent.plugins.rci.agent import find
+from pytest_miniwob_agent.plugins.webwise.page import read_objects
 
 pytestmark = pytest.mark.integration
 

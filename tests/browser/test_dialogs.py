@@ -17,9 +17,9 @@ from pytest_miniwob_agent import (
     Press,
 )
 from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
-from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.plugins.tools.agent import ToolsAgent
 from pytest_miniwob_agent.testing import FakePage
 
 pytestmark = pytest.mark.integration

@@ -4,9 +4,9 @@ import pytest
 from support.scripted import play
 
 from pytest_miniwob_agent import PageError, Upload
-from pytest_miniwob_agent.agents.tools import ToolsAgent
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
+from pytest_miniwob_agent.plugins.tools.agent import ToolsAgent
 
 pytestmark = pytest.mark.integration
 

@@ -10,8 +10,8 @@ import pytest
 from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes import batches
-from pytest_miniwob_agent.cassettes.batches import Batches
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.plugins.batch.batches import Batches
 
 from .batch_server import BatchServer
 

@@ -12,9 +12,8 @@ HEAVY = ("selenium", "openai", "httpx2", "lxml", "numpy", "vcr", "yaml", "pytest
 """Modules that take long to import."""
 
 COMMANDS = (
-    "doctor", "show", "play", "cassettes", "batch", "prompts", "compare", "results", "report",
-    "tables",
-    "tasks", "new-task", "open", "certify",
+    "doctor", "show", "play", "cassettes", "prompts", "compare", "results",
+    "tasks", "new-task", "open", "batch", "certify", "tables", "report",
 )  # fmt: skip
 
 

@@ -3,10 +3,10 @@
 import pytest
 from support.projects import REFLECTIVE_PROMPTS
 
-from pytest_miniwob_agent.agents.registry import BUILT_IN, load_agent, prompt_files
+from pytest_miniwob_agent.agents.registry import load_agent, named_agents, prompt_files
 
 
-@pytest.mark.parametrize("agent", BUILT_IN)
+@pytest.mark.parametrize("agent", named_agents())
 def test_all_prompts_of_every_agent_can_be_copied_and_used(agent, call, tmp_path):
     names = sorted(file.name for file in prompt_files(agent))
     assert len(names) > 5

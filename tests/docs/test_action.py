@@ -12,7 +12,7 @@ import yaml
 from support.git import commit
 from support.projects import INNER_RUNS, ROOT
 
-from pytest_miniwob_agent.plugin.settings import OPTIONS
+from pytest_miniwob_agent.plugin.reading import all_options
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
@@ -84,7 +84,7 @@ def test_a_regression_fails_the_job_and_an_incomplete_run_is_what_is_commented(s
 
 def test_the_files_name_options_and_packages_that_there_are():
     text = (ROOT / "action.yml").read_text("utf-8")
-    assert set(re.findall(r"--miniwob-[a-z]+", text)) <= {option.name for option in OPTIONS}
+    assert set(re.findall(r"--miniwob-[a-z]+", text)) <= {option.name for option in all_options()}
     used = set(re.findall(r"inputs\.([a-z-]+)", text))
     assert used == set(ACTION["inputs"])
     dockerfile = (ROOT / "Dockerfile").read_text("utf-8")

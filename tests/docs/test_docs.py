@@ -13,13 +13,12 @@ from lxml import etree
 from support.projects import ROOT
 
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin.reading import SUITES
-from pytest_miniwob_agent.plugin.settings import OPTIONS
+from pytest_miniwob_agent.plugin.reading import SUITES, all_options
 from pytest_miniwob_agent.results.gate import Gate
 
 PAGES = [*sorted(ROOT.joinpath("docs").glob("*.md")), *sorted(ROOT.glob("*.md"))]
 PAGES += [ROOT / "cassettes" / "README.md", ROOT / "examples" / "README.md"]
-BY_NAME = {option.name.removeprefix("--miniwob-"): option for option in OPTIONS}
+BY_NAME = {option.name.removeprefix("--miniwob-"): option for option in all_options()}
 
 
 def text_of(page):
@@ -47,7 +46,7 @@ def test_options_exist(page):
         choices = BY_NAME[name].choices
         assert not (choices and value) or value.rstrip(".:") in choices, f"{name}: {value}"
     for name in re.findall(r"\b(miniwob_\w+) ?=(?!=)", text):
-        assert name in {option.ini for option in OPTIONS} | {SUITES}, (
+        assert name in {option.ini for option in all_options()} | {SUITES}, (
             f"no ini setting is called {name}"
         )
 

@@ -7,7 +7,7 @@ import pytest
 from support.projects import ROOT
 
 PAGE = (ROOT / "docs" / "reproduce.md").read_text("utf-8").replace("\\\n", " ")
-EXAMPLES = ROOT / "pytest_miniwob_agent" / "agents" / "webwise" / "prompts" / "examples.jsonl"
+EXAMPLES = ROOT / "pytest_miniwob_agent" / "plugins" / "webwise" / "prompts" / "examples.jsonl"
 
 ITEMS = {
     "paper.py": 1075,

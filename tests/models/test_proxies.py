@@ -9,10 +9,10 @@ from contextlib import closing
 import pytest
 from support.servers import LoopbackServer
 
-from pytest_miniwob_agent.cassettes.batches import Batches
 from pytest_miniwob_agent.cassettes.deferred import write_pending
 from pytest_miniwob_agent.core.errors import ModelError, UsageError
 from pytest_miniwob_agent.models.client import LiveModel
+from pytest_miniwob_agent.plugins.batch.batches import Batches
 
 
 class Proxy(LoopbackServer):

@@ -7,7 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.papers.tables import FUNCTIONS, PAPER, SHARED, published, system_name
+from pytest_miniwob_agent.plugins.papers.tables import (
+    FUNCTIONS,
+    PAPER,
+    SHARED,
+    published,
+    system_name,
+)
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES, task_fact
 
 DOCS = Path(__file__).parents[2] / "docs"

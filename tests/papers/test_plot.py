@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_miniwob_agent.papers.output import draw
-from pytest_miniwob_agent.papers.tables import Table
+from pytest_miniwob_agent.plugins.papers.output import draw
+from pytest_miniwob_agent.plugins.papers.tables import Table
 
 
 def table(*rows, title="Title"):

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Result, Status
-from pytest_miniwob_agent.papers.figures import MEMORIES
-from pytest_miniwob_agent.papers.tables import published
+from pytest_miniwob_agent.plugins.papers.figures import MEMORIES
+from pytest_miniwob_agent.plugins.papers.tables import published
 from pytest_miniwob_agent.results.file import Results, read_results
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"

@@ -7,7 +7,7 @@ from math import erfc, sqrt
 import pytest
 from scipy import stats as scipy_stats
 
-from pytest_miniwob_agent.papers.tables import matched_chi_square, paired_t
+from pytest_miniwob_agent.plugins.papers.tables import matched_chi_square, paired_t
 from pytest_miniwob_agent.results.statistics import p_worse
 
 

@@ -8,8 +8,8 @@ import pytest
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Result, Status
-from pytest_miniwob_agent.papers.output import tables_data, tables_text
-from pytest_miniwob_agent.papers.tables import PAPER, Paper, published, system_name
+from pytest_miniwob_agent.plugins.papers.output import tables_data, tables_text
+from pytest_miniwob_agent.plugins.papers.tables import PAPER, Paper, published, system_name
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 

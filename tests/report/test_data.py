@@ -19,7 +19,7 @@ from pytest_miniwob_agent.core.events import (
 )
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
 from pytest_miniwob_agent.core.outcome import DriftDetails, Outcome, Result, Status
-from pytest_miniwob_agent.report.folder import Report, item_page, overview_row
+from pytest_miniwob_agent.plugins.report.folder import Report, item_page, overview_row
 
 CASE = Case("click-test", "1-screen-1-step", 1)
 RECORDED, PRESENT, GONE = (f"{digit * 16}.png" for digit in "123")

@@ -8,7 +8,7 @@ from support.made_report import index, made_up, without_result
 
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.outcome import Change, Status
-from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.plugins.report.folder import Report
 from pytest_miniwob_agent.tasks.catalogue import CATEGORIES
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_complaints")]

@@ -10,7 +10,7 @@ from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import Called, Completion, Remark
 from pytest_miniwob_agent.core.outcome import Status
-from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.plugins.report.folder import Report
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("no_complaints")]
 

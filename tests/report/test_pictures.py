@@ -3,7 +3,7 @@
 import pytest
 from support.made_report import ONE, TWO, content, items, looks, pictures
 
-from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.plugins.report.folder import Report
 
 
 def test_off_takes_no_picture_and_on_takes_one_before_each_action(pictured):

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from support.made_report import ONE, TWO, content, index, items, looks
 
-from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.plugins.report.folder import Report
 
 
 def test_a_run_writes_a_file_for_each_item_and_shows_where(pictured):

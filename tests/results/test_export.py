@@ -8,7 +8,7 @@ import pytest
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.outcome import Result, Status
-from pytest_miniwob_agent.results.export import COLUMNS
+from pytest_miniwob_agent.plugins.export.table import COLUMNS
 from pytest_miniwob_agent.results.file import Results
 
 

@@ -29,7 +29,7 @@ from pytest_miniwob_agent.core.outcome import (
     Result,
     Status,
 )
-from pytest_miniwob_agent.report.folder import Report
+from pytest_miniwob_agent.plugins.report.folder import Report
 from pytest_miniwob_agent.results.gate import Gate, judge
 from support.drawn_pictures import page_with_button
 from support.made_results import run_of

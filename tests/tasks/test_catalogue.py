@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.papers.tables import published
+from pytest_miniwob_agent.plugins.papers.tables import published
 from pytest_miniwob_agent.tasks.catalogue import (
     CATEGORIES,
     OTHER,

@@ -7,8 +7,8 @@ from support.own_pages import Pages
 from support.projects import ROOT
 
 from pytest_miniwob_agent import Case, Limits, run_episode
-from pytest_miniwob_agent.browser.certification import certify
 from pytest_miniwob_agent.browser.process import Browser
+from pytest_miniwob_agent.plugins.certify.certification import certify
 from pytest_miniwob_agent.testing import ScriptedLLM
 
 from .widget_steps import STEPS, Actions, Program, steps_of

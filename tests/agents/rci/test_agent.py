@@ -6,13 +6,13 @@ import pytest
 from support import scripted
 from support.scripted import actions, ending, prompts
 
-from pytest_miniwob_agent.agents.rci import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Element
+from pytest_miniwob_agent.plugins.rci.agent import PAGE_LIMIT, RCIAgent
 from pytest_miniwob_agent.testing import FakePage
 
 SAVE = "clickxpath //button[.='Save']"

@@ -1,19 +1,18 @@
 """The built-in exemplars of RCI: their tasks, and that they solve their pages."""
 
 import re
-from pathlib import Path
 
 import pytest
 from support import scripted
 
-from pytest_miniwob_agent.agents import rci
-from pytest_miniwob_agent.agents.rci import RCIAgent
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.plugins.rci.agent import FOLDER as PROMPTS
+from pytest_miniwob_agent.plugins.rci.agent import RCIAgent
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 
-FOLDER = Path(rci.__file__).with_name("prompts") / "exemplars"
+FOLDER = PROMPTS / "exemplars"
 
 PROBLEMS = {
     "choose-list": (502,),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.rci import (
+from pytest_miniwob_agent.plugins.rci.agent import (
     BadXPath,
     Inadmissible,
     Instruction,

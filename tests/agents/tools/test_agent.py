@@ -16,8 +16,8 @@ from pytest_miniwob_agent import (
     TrialEnded,
 )
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.agents.tools import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
 from pytest_miniwob_agent.models.apis import CHAT, completion_of
+from pytest_miniwob_agent.plugins.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
 from pytest_miniwob_agent.testing import FakePage
 
 MENU, FIELD, SAVE = (

@@ -7,13 +7,13 @@ import pytest
 from support import scripted
 from support.scripted import actions, ending, prompts
 
-from pytest_miniwob_agent.agents.webwise import WebWISEAgent
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Acted, Ending, Episode, Remark
 from pytest_miniwob_agent.core.observations import Element, Observation, Transition
+from pytest_miniwob_agent.plugins.webwise.agent import WebWISEAgent
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks, task_fact
 from pytest_miniwob_agent.testing import FakePage
 

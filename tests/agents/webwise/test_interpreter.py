@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.agents.webwise.interpreter import (
+from pytest_miniwob_agent.plugins.webwise.interpreter import (
     CALL_WORK,
     MAX_SOURCE,
     MAX_WORK,
     ScriptError,
     interpret,
 )
-from pytest_miniwob_agent.agents.webwise.language import MAX_NESTING
+from pytest_miniwob_agent.plugins.webwise.language import MAX_NESTING
 
 
 def run(source, **functions):

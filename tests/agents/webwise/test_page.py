@@ -4,7 +4,7 @@ from html import escape
 
 import pytest
 
-from pytest_miniwob_agent.agents.webwise.page import (
+from pytest_miniwob_agent.plugins.webwise.page import (
     MAX_OBJECTS,
     MAX_TEXT,
     find_objects,

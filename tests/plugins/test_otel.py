@@ -12,8 +12,8 @@ from opentelemetry.semconv import schemas
 from opentelemetry.semconv._incubating.attributes import gen_ai_attributes, test_attributes
 from support.projects import FAKE_PAGE
 
-from pytest_miniwob_agent import telemetry
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.plugins.otel import spans
 
 TRACE = ("results", "otel", "--")
 
@@ -102,7 +102,7 @@ def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
     assert {span.name for span in items} == {"invoke_agent reflective"}
     assert len({span.trace_id for span in items}) == 2
     assert collector.service == "pytest-miniwob-agent"
-    assert set(collector.scopes) == {telemetry.SCHEMA}
+    assert set(collector.scopes) == {spans.SCHEMA}
     item = next(span for span in items if attributes(span)["miniwob.seed"] == 1)
     found = attributes(item)
     assert found["gen_ai.operation.name"] == "invoke_agent"
@@ -206,7 +206,7 @@ def test_a_collector_that_takes_nothing_costs_a_line(
     monkeypatch.chdir(record.path)
     if trouble == "silent":
         collector.answering.clear()
-        monkeypatch.setattr(telemetry, "PATIENCE", 0.2)  # but not that of a worker
+        monkeypatch.setattr(spans, "PATIENCE", 0.2)  # but not that of a worker
         reason += "2 seconds" if command == WORKER else "0.2 seconds"
     elif isinstance(trouble, int):
         collector.status = trouble
@@ -227,7 +227,7 @@ def test_a_collector_that_takes_nothing_costs_a_line(
 
 
 def test_the_pinned_conventions_are_those_of_the_package():
-    assert telemetry.SCHEMA in {schema.value for schema in schemas.Schemas}
+    assert spans.SCHEMA in {schema.value for schema in schemas.Schemas}
     operations = {one.value for one in gen_ai_attributes.GenAiOperationNameValues}
     assert operations >= {"invoke_agent", "chat", "execute_tool"}
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from lxml import html
 
-from pytest_miniwob_agent.agents.webwise.interpreter import ScriptError
 from pytest_miniwob_agent.core.actions import Action, Choose, Click, Hold, Press, Release, Type
 from pytest_miniwob_agent.core.protocols import Environment
+from pytest_miniwob_agent.plugins.webwise.interpreter import ScriptError
 from pytest_miniwob_agent.screen import legal
 
 TAGS = frozenset({

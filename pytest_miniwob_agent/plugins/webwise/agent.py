@@ -26,8 +26,6 @@ from pytest_miniwob_agent.agents.registry import (
     check_integer,
     variant_name,
 )
-from pytest_miniwob_agent.agents.webwise.interpreter import ScriptError, interpret
-from pytest_miniwob_agent.agents.webwise.page import ASKED_FOR, PageJudged, ScriptPage
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.errors import UsageError
@@ -37,6 +35,8 @@ from pytest_miniwob_agent.core.observations import Transition
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.text import counted
+from pytest_miniwob_agent.plugins.webwise.interpreter import ScriptError, interpret
+from pytest_miniwob_agent.plugins.webwise.page import ASKED_FOR, PageJudged, ScriptPage
 from pytest_miniwob_agent.screen import legal
 
 FOLDER = Path(__file__).with_name("prompts")

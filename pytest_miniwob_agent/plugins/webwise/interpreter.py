@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pytest_miniwob_agent.agents.webwise.language import (
+from pytest_miniwob_agent.plugins.webwise.language import (
     BUILT_IN,
     ITERABLES,
     MAX_BITS,

@@ -17,8 +17,8 @@ from pytest_miniwob_agent.core.text import (
     stacked_table,
     wrap,
 )
-from pytest_miniwob_agent.papers.figures import tables_of
-from pytest_miniwob_agent.papers.tables import TRIALS, Paper, Table
+from pytest_miniwob_agent.plugins.papers.figures import tables_of
+from pytest_miniwob_agent.plugins.papers.tables import TRIALS, Paper, Table
 
 _FORMATS: dict[str, Callable[[float], str]] = {
     **dict.fromkeys(("exact", "by page", "chi²", "t-test", "printed"), p_value),

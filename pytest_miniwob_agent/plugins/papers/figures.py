@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from pytest_miniwob_agent.core.text import percent
-from pytest_miniwob_agent.papers.tables import (
+from pytest_miniwob_agent.plugins.papers.tables import (
     PAPER,
     RCI,
     RCI_GPT_4,

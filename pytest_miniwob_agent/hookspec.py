@@ -1,0 +1,134 @@
+"""The hooks of plugins: what they may add to runs, and to the command `miniwob-agent`.
+
+A plugin is a module, or an object with these methods, as pytest's are; docs/hooks.md has an example
+for each. What is not here is done with pytest's own hooks. The abilities of this package are
+plugins too, which use nothing else (`builtin`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pluggy
+
+from pytest_miniwob_agent.core.outcome import Outcome
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_miniwob_agent.core.case import Case
+    from pytest_miniwob_agent.core.protocols import Observer, Page
+
+hookspec = pluggy.HookspecMarker("pytest")
+
+
+class Subcommand(NamedTuple):
+    """A command of `miniwob-agent`.
+
+    Attributes:
+        name: what is typed, such as `certify`; for a step of a group two words: `results export`.
+        help: its line in `--help`.
+        add: `package.module:function` that gets the command's `argparse.ArgumentParser`, adds its
+            arguments, and sets the default `run`: a function of the parsed arguments that returns
+            the exit status. It is imported for this command alone. Empty for a group of commands.
+    """
+
+    name: str
+    help: str
+    add: str = ""
+
+
+class Run(NamedTuple):
+    """A run that is over.
+
+    Attributes:
+        outcomes: the outcomes of all its runs of items.
+        items: one outcome per item; of one that ran several times, an unsolved run counts.
+        empty_shard: True if all items went to other shards, which is not a failure.
+        broken: True if it was stopped.
+        without_outcome: the cases of items that ended without one, as they were skipped.
+        verdict: that of the gate (`results.gate.Verdict`); None if nothing was judged yet.
+    """
+
+    outcomes: Sequence[Outcome]
+    items: Sequence[Outcome]
+    empty_shard: bool
+    broken: bool
+    without_outcome: Collection[Case] = ()
+    verdict: Any = None
+
+
+class Step:
+    """A step of a run's end; `title` is the summary's section that has its errors."""
+
+    title = "episodes"
+
+    def begin(self) -> None:
+        """Check what the step needs; a `MiniwobError` ends the run before anything is done."""
+
+    def finish(self, run: Run) -> None:
+        """Do the step; a `MiniwobError` or an `OSError` fails the run, the others still run."""
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show what it did."""
+
+
+@hookspec
+def pytest_miniwob_options() -> type | None:
+    """Declare options: a frozen dataclass whose fields are made by `plugin.options.option`.
+
+    Each gets its twin in the ini file. `plugin.state.options_of(config, TheClass)` has the values.
+    """
+
+
+@hookspec
+def pytest_miniwob_commands() -> Sequence[Subcommand]:
+    """Add commands to `miniwob-agent`."""
+    return ()
+
+
+@hookspec
+def pytest_miniwob_agents() -> Mapping[str, str]:
+    """Name agents for `--miniwob-agent`: `package.module:Class` by name."""
+    return {}
+
+
+@hookspec
+def pytest_miniwob_begin(session: pytest.Session) -> None:
+    """Begin a process of a run that runs items, before its header is shown and workers start.
+
+    Raises:
+        UsageError: the run can't be what the options ask for.
+    """
+
+
+@hookspec
+def pytest_miniwob_step(config: pytest.Config) -> Step | None:
+    """Add a step to the end of a run, in the controller; those of plugins follow the engine's."""
+
+
+@hookspec
+def pytest_miniwob_observer(
+    item: pytest.Item, agent: str, model: str, page: Page | None
+) -> Observer | None:
+    """Observe an item: its episodes, its calls, its outcome.
+
+    Args:
+        item: pytest's item.
+        agent: the name of its agent.
+        model: the name of its model.
+        page: its page; None if the item failed before it had one.
+    """
+
+
+@hookspec
+def pytest_miniwob_links(config: pytest.Config, outcome: Outcome) -> Mapping[str, str]:
+    """Name places where more is to be found on an item, by what is there, for its transcript."""
+    return {}
+
+
+@hookspec(firstresult=True)
+def pytest_miniwob_picture(config: pytest.Config, name: str) -> Path | None:
+    """Find the file of a picture of an outcome, by its name."""

@@ -1,0 +1,11 @@
+"""The abilities of this package that are plugins: the engine imports none of them.
+
+`builtin` lists their names. The package of a plugin is light: it declares options and has the hooks
+of `hookspec`, whose functions import what they need.
+
+- `rci`, `webwise`, `tools`: agents beside the default one.
+- `report`: the HTML report; `otel`: traces by OpenTelemetry.
+- `papers`: the tables of the papers; `export`: results as CSV.
+- `certify`: whether pages and apps are deterministic.
+- `batch`: deferred calls by a provider's Batch API.
+"""

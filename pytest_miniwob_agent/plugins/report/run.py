@@ -1,0 +1,49 @@
+"""The step of a run that writes the HTML report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.hookspec import Run, Step
+from pytest_miniwob_agent.plugin.results import shard_of
+from pytest_miniwob_agent.plugin.state import STATE
+from pytest_miniwob_agent.plugins.report.folder import Report
+
+
+class ReportPages(Step):
+    """Writes the HTML report."""
+
+    title = "report"
+
+    def __init__(self, config: pytest.Config, folder: Path) -> None:
+        self._config = config
+        self._state = config.stash[STATE]
+        self._report = Report(folder)
+        self._written = False
+
+    def begin(self) -> None:
+        """Check that the folder holds nothing else, and prepare it for pictures."""
+        self._report.check()
+        self._report.prepare()
+
+    def finish(self, run: Run) -> None:
+        """Write it."""
+        if not (run.outcomes or run.empty_shard):
+            return
+        self._report.write(
+            run.items,
+            judged=self._state.settings.baseline is not None,
+            shard=shard_of(self._config, self._state),
+            verdict=run.verdict,
+            broken=run.broken,
+            sent=self._state.settings.sent_pictures,
+        )
+        self._written = True
+
+    def show(self, terminal: pytest.TerminalReporter) -> None:
+        """Show its path."""
+        if self._written and terminal.verbosity >= 0:
+            terminal.line(f"report: {display_path(self._report.index)}")

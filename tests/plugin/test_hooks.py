@@ -1,0 +1,170 @@
+"""Plugins on the hooks: those of this package, blocked and not, and those of others."""
+
+import sys
+from textwrap import dedent
+
+import pytest
+from support.projects import ROOT, solve_menu
+
+from pytest_miniwob_agent import hookspec
+from pytest_miniwob_agent.builtin import BUILTIN, without_pytest
+from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.plugin.options import options_in
+from pytest_miniwob_agent.plugin.reading import all_options
+
+BLOCKED = [f"-pno:{name}" for name in BUILTIN]
+
+MINE = """
+    from dataclasses import dataclass
+    from pathlib import Path
+    from pytest_miniwob_agent import Observer, Step, Subcommand, option, options_of
+
+    @dataclass(frozen=True, kw_only=True)
+    class Options:
+        solved: Path | None = option("a file", parse=Path, group="Mine")
+
+    def pytest_miniwob_options():
+        return Options
+
+    class Telling(Observer):
+        def after_item(self, outcome):
+            print("observed", outcome.case)
+
+    def pytest_miniwob_observer(item, agent):
+        return Telling() if agent == "reflective" else None
+
+    class Count(Step):
+        title = "count"
+        def __init__(self, file):
+            self.file = file
+        def finish(self, run):
+            if run.verdict is not None:
+                self.file.write_text(f"{sum(one.solved for one in run.items)}")
+        def show(self, terminal):
+            terminal.line(f"counted into {self.file.name}")
+
+    def pytest_miniwob_step(config):
+        file = options_of(config, Options).solved
+        return file and Count(file)
+
+    def pytest_miniwob_links(outcome):
+        return {"the ticket": "T-1"}
+
+    def pytest_miniwob_agents():
+        return {"mine": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent"}
+
+    def add_words(parser):
+        parser.add_argument("word")
+        parser.set_defaults(run=lambda options: print(options.word[::-1]) or 0)
+
+    def pytest_miniwob_commands():
+        return [Subcommand("words", "turn a word round", f"{__name__}:add_words")]
+"""
+
+
+@pytest.fixture
+def shipped(pytester, monkeypatch):
+    """Replay items of the package's own suite in a process of its own."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider -p no:randomly -q")
+
+    def replay(*args):
+        monkeypatch.chdir(ROOT)
+        return pytester.runpytest_subprocess("tests/test_suite.py", *args)
+
+    return replay
+
+
+IMPORTED = """
+import sys
+
+def pytest_unconfigure():
+    names = [name for name in sys.modules if name.startswith("pytest_miniwob_agent.plugins")]
+    print("plugins imported:", names)
+"""
+
+
+def test_the_engine_replays_alone(shipped, pytester, monkeypatch):
+    pytester.makepyfile(imported=IMPORTED)
+    monkeypatch.setenv("PYTHONPATH", str(pytester.path))
+    result = shipped("-k", "click-menu-2", "-pimported", *BLOCKED)
+    result.assert_outcomes(passed=2, xfailed=1, deselected=66)
+    assert "plugins imported: []" in result.stdout.str()
+
+
+@pytest.mark.sweep
+def test_the_engine_replays_all_items_alone(shipped):
+    result = shipped("-k", "n-screen", "-n2", *BLOCKED)
+    result.assert_outcomes(passed=38, xfailed=1)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", BUILTIN)
+def test_an_item_replays_without_a_plugin(shipped, name):
+    shipped("-k", "click-menu-2", f"-pno:{name}").assert_outcomes(
+        passed=2, xfailed=1, deselected=66
+    )
+
+
+def test_what_belongs_to_a_blocked_plugin_is_named(project):
+    for name, builtin in BUILTIN.items():
+        for key in builtin.options:
+            result = project.runpytest(f"-pno:{name}", f"--miniwob-{key}=x")
+            assert result.ret == pytest.ExitCode.USAGE_ERROR
+            assert (
+                f"--miniwob-{key}: it belongs to the plugin {name}, which is blocked: "
+                f"leave out -p no:{name}"
+            ) in result.stderr.str()
+    result = project.runpytest("-pno:miniwob-rci", "--miniwob-agent=rci")
+    assert "agent 'rci': it belongs to the plugin miniwob-rci, which is" in result.stdout.str()
+    result = project.runpytest("-pno:miniwob-rci", "--miniwob-agent=rcj")
+    assert "give one of reflective, webwise, tools" in result.stdout.str()
+
+
+def test_the_page_of_hooks_has_all_of_them():
+    page = ROOT.joinpath("docs/hooks.md").read_text("utf-8")
+    hooks = [name for name in vars(hookspec) if name.startswith("pytest_miniwob_")]
+    assert [name for name in hooks if f"`{name}(" not in page] == []
+    assert [name for name in BUILTIN if f"`{name}`" not in page] == []
+
+
+def test_the_engine_knows_the_options_of_its_plugins():
+    declared = {
+        f"miniwob-{each.__module__.rpartition('.')[2]}": tuple(one.key for one in options_in(each))
+        for each in without_pytest().pytest_miniwob_options()
+    }
+    assert declared == {name: one.options for name, one in BUILTIN.items() if one.options}
+
+
+def test_a_plugin_adds_to_runs(project):
+    project.syspathinsert()
+    project.server.reply = solve_menu
+    project.makepyfile(mine=MINE)
+    options = ("-pmine", "--miniwob-solved=count", "-k", "click-menu-2", "-s")
+    project.record("--miniwob-results=base.jsonl", *options).assert_outcomes(
+        passed=2, deselected=10
+    )
+    assert not project.path.joinpath("count").exists()  # nothing was judged
+    result = project.runpytest("--miniwob-baseline=base.jsonl", *options)
+    result.stdout.fnmatch_lines(["*observed n-screen-n-step/click-menu-2/1", "*counted into count"])
+    assert project.path.joinpath("count").read_text() == "2"
+
+
+def test_options_of_conftest_come_too_late(project):
+    conftest = project.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + dedent(MINE))
+    result = project.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "--miniwob-solved: the hook pytest_miniwob_options of" in result.stderr.str()
+
+
+def test_a_package_adds_commands_and_agents(pytester, monkeypatch, capsys):
+    pytester.makepyfile(mine=MINE)
+    metadata = pytester.mkdir("mine-1.0.dist-info")
+    metadata.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    metadata.joinpath("entry_points.txt").write_text("[miniwob_agent]\nmy-team = mine\n")
+    monkeypatch.syspath_prepend(pytester.path)
+    assert main(["words", "abc"]) == 0
+    assert capsys.readouterr().out == "cba\n"
+    assert "--miniwob-solved" in {option.name for option in all_options()}
+    assert main(["prompts", "copy", "mine", str(pytester.path / "out"), "plan"]) == 0
+    sys.modules.pop("mine")
