@@ -20,14 +20,15 @@ from collections import defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from pytest_miniwob_agent.browser.live_app import LiveApp
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
-from pytest_miniwob_agent.browser.own_page import AppPage, open_page
+from pytest_miniwob_agent.browser.own_page import open_page
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.plugins.apps.live_app import LiveApp
+from pytest_miniwob_agent.plugins.apps.page import AppPage
+from pytest_miniwob_agent.plugins.apps.recorded_app import RecordedApp
 from pytest_miniwob_agent.tasks.catalogue import Catalogue, TaskPage
 
 OWN = """<!DOCTYPE html><button onclick="n.textContent = ++count">Go</button><p id=n>0</p><script>

@@ -29,6 +29,7 @@ BUILTIN = {
         "rci": (),
         "webwise": (),
         "tools": (),
+        "apps": ("app", "max_answer"),
         "batch": (),
         "certify": (),
         "export": (),

@@ -18,8 +18,8 @@ from pytest_miniwob_agent.core.outcome import Outcome
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_miniwob_agent.core.case import Case
-    from pytest_miniwob_agent.core.protocols import Observer, Page
+    from pytest_miniwob_agent.core.case import Case, Limits
+    from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 
 hookspec = pluggy.HookspecMarker("pytest")
 
@@ -107,6 +107,24 @@ def pytest_miniwob_begin(session: pytest.Session) -> None:
 @hookspec
 def pytest_miniwob_step(config: pytest.Config) -> Step | None:
     """Add a step to the end of a run, in the controller; those of plugins follow the engine's."""
+
+
+@hookspec(firstresult=True)
+def pytest_miniwob_page(
+    request: pytest.FixtureRequest, problem: Any, browser: Any, agent: Agent, limits: Limits
+) -> Page | None:
+    """Open the page of an item, as it is neither the package's nor of a folder of pages.
+
+    A page whose answers are recorded beside the model's calls has a `tape` (`PageTape`).
+
+    Args:
+        request: that of the fixture `miniwob_page`.
+        problem: the item's `case`, `page` (its task's `TaskPage`, whose `app` is an `AppTask`) and
+            `setup`.
+        browser: what the fixture `miniwob_browser` gives.
+        agent: the item's agent.
+        limits: the item's limits.
+    """
 
 
 @hookspec

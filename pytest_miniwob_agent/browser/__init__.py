@@ -1,10 +1,8 @@
-"""Chromium, a task's page in it, native input, and certification.
+"""Chromium, a task's page in it, and native input.
 
-- `certification`: whether pages are deterministic
-- `miniwob_page`: a task's page as a `Page`; `own_page`: one of your own, or of an app
+- `miniwob_page`: a task's page as a `Page`; `own_page`: one of your own
 - `gate`: answers the requests of your own pages and an app's; `gate_commands` pause them, with what
   their sockets send and get
-- `live_app`: asks the running app, and `live_sockets` gets what it sends later
 - `hand_over`: the page for a program that drives the browser itself
 - `program`: the program's connection, and the commands that it may send
 - `input`: an action as native input

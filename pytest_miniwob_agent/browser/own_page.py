@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
-from struct import unpack
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -21,34 +18,25 @@ from pytest_miniwob_agent.browser.gate_commands import SCRIPTED, for_any_origin
 from pytest_miniwob_agent.browser.miniwob_page import LEFT, MiniwobPage
 from pytest_miniwob_agent.browser.page import EPOCH_MS, OWN_HOST
 from pytest_miniwob_agent.browser.process import Browser, Step, clearing
-from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.browser.server import file_in, media_type, served_font
 from pytest_miniwob_agent.core.actions import (
-    Accept,
     Action,
-    Answer,
     CloseTab,
-    DialogAction,
-    Follow,
     GoBack,
     NavigationAction,
     Reload,
-    Wait,
 )
 from pytest_miniwob_agent.core.app import (
     REFUSED,
-    App,
-    AppTrial,
     PageMessage,
     PageRequest,
     PageResponse,
     Source,
-    domain_of,
 )
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserLost, PageError
 from pytest_miniwob_agent.core.files import display_path
-from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Transition
+from pytest_miniwob_agent.core.observations import Element, Transition
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.tasks.catalogue import INDEX, TaskPage, pages_folder
 
@@ -66,9 +54,6 @@ WRITING = ("POST", "PUT", "PATCH", "DELETE")
 PAGES = ("text/html", "application/xhtml+xml")
 """The media types of files that are pages."""
 
-READY_STEP = 0.25
-"""Seconds of the page's clock between two questions whether a trial can begin."""
-
 POLL = 0.002
 """Real seconds between two questions whether the next page is there."""
 
@@ -84,11 +69,6 @@ def own_page_url(page: TaskPage) -> str:
     assert page.root is not None
     path = page.file.relative_to(page.root).as_posix()
     return f"{ORIGIN}/{quote('' if path == INDEX else path)}"
-
-
-def named_link(url: str) -> str:
-    """Where a link leads: its address, or just the scheme if a browser opens no page there."""
-    return url if url.startswith("http") else url.partition(":")[0] + ":"
 
 
 class Folder:
@@ -339,138 +319,3 @@ class OwnPage(MiniwobPage):
                 end = time.monotonic() + self._browser.timeout
             time.sleep(POLL)
         raise BrowserLost(f"the page after {self._name} did not come")
-
-
-def _random_states(case: Case, trial: int) -> tuple[int, int]:
-    """Where a trial's random numbers begin: as its page is loaded, and as it begins itself."""
-    digest = sha256(f"{case.task}/{case.sample}/{trial}".encode()).digest()
-    loading, beginning = unpack("<ii", digest[:8])
-    return loading, beginning
-
-
-class AppPage(OwnPage):
-    """The pages of an app: `app` answers every request of theirs, and judges every trial."""
-
-    allowed = APP
-
-    def __init__(self, browser: Browser, case: Case, page: TaskPage, app: App) -> None:
-        assert page.app is not None
-        MiniwobPage.__init__(self, browser, case)
-        self._task, self._app = page.app, app
-        self._folder = Folder(page.file.parent)
-        self._name = self._task.name
-        self._gate: Gate | None = None
-        self._step = 0
-        self._epoch, self._random = EPOCH_MS, case.seed
-        self._url = ""
-        self._over = 0.0
-        self._given: str | None = None
-
-    def reset(self, *, screen: str = "compact") -> Observation:
-        """Begin a trial at the start of the app; the compact screen of an app is the tree."""
-        self._given = None
-        observation = super().reset(screen="tree" if screen == "compact" else screen)
-        if self._over:
-            raise PageError(
-                f"AppTask {self._name!r} is over before the first action, with the reward "
-                f"{self._over:g}: is what `setup` prepares, or the judge, what it should be?"
-            )
-        return observation
-
-    def rewind(self) -> None:
-        """Have the next trial be the first one."""
-        self._app.rewind()
-
-    def _load(self) -> None:
-        browser, task = self._browser, self._task
-        self._over = 0.0
-        self._check_files(task.files)
-        goal, origins, start, number, noted = self._app.begin_trial()
-        self._goal = goal
-        self._epoch = round(1000 * task.clock_of(noted))
-        random = None
-        if noted is not None:
-            random, self._random = _random_states(self._case, number)
-        self._run_scripts(app=True, domain=domain_of(origins))
-        browser.resize(task.viewport)
-        api = bool(self._perturbation)
-        self._enter(origins, origins[0] + start, self._app, random, api=api)
-        if self._gate is None or not self._gate.entered:
-            said = "; ".join(self._missed()) or "the app has sent no page"
-            raise PageError(f"AppTask {self._name!r} does not begin at {start}: {said}")
-
-    def step(self, action: Action) -> Transition:
-        """Carry out an action; `Answer` ends the trial."""
-        if isinstance(action, Answer) and not self._browser.devtools.dialog:
-            self._given = action.text
-            with self._browser.guard(f"doing {action}"):
-                return self._transition(self._read("read"))
-        self._step += 1
-        waits = isinstance(action, Wait | Follow)
-        with self._app.in_real_time() if waits else contextlib.nullcontext():
-            return super().step(action)
-
-    def has_more_scripts(self) -> bool:
-        """False: it is not these pages that judge, and apps load scripts at any time."""
-        return False
-
-    def answer_to(self, dialog: Dialog) -> DialogAction | None:
-        """Return the task's answer to a dialog."""
-        said = self._task.dialogs.get(dialog.type, False)
-        return None if said is False else Accept(said if isinstance(said, str) else None)
-
-    def _read(self, function: str, *values: Any) -> Any:
-        if function == "start":
-            values = (*values, self._goal, self._random)
-        read = super()._read(function, *values)
-        devtools = self._browser.devtools
-        assert self._gate is not None  # since the page was loaded
-        while devtools.window != devtools.opened[-1][1]:
-            devtools.show_last()
-            if self._await_next_page():
-                read = super()._read("read")
-            else:
-                link = named_link(self._gate.opens)
-                self._say([f"a window was closed, as it shows no page of the app: {link}"])
-                devtools.close_shown()
-        self._url = read.get("url", self._url)
-        if function == "start" and self._task.ready is not None:
-            read |= self._read_once_ready()
-        return {**read, "files": self._task.files}
-
-    def _read_once_ready(self) -> Any:
-        """Let time pass until the trial can begin, and read the page."""
-        with self._app.in_real_time():
-            for count in itertools.count():
-                ms = round(1000 * READY_STEP) if count else 0
-                seen = super()._transition(self._read("readAfter", ms, False)).observation
-                if self._app.is_ready(self._trial(seen), count * READY_STEP):
-                    break
-        return self._read("read")
-
-    def _named(self, path: str) -> str:
-        return f"{self._name}, at {path}"
-
-    def _transition(self, read: Any, error: str | None = None) -> Transition:
-        """The page as it was read, and what its judge says of it."""
-        seen = super()._transition(read, error)
-        seen = replace(seen, observation=replace(seen.observation, answers=True))
-        if not self._over:
-            trial = self._trial(seen.observation)
-            self._over = self._app.judge(trial, driven=self._browser.devtools.handed)
-        if not self._over and self._given is None:
-            return seen
-        self._note_effect(read, done=True)
-        self._browser.call("miniwobAgent.decide", self._over)
-        return Transition(Observation(self._goal), self._over, done=True, error=error)
-
-    def _trial(self, seen: Observation) -> AppTrial:
-        downloads = dict(self._gate.downloads) if self._gate else {}
-        return AppTrial(self._case.seed, self._url, seen, self._given, downloads)
-
-    def _leave(self) -> None:
-        devtools = self._browser.devtools
-        del devtools.opened[1:]
-        devtools.show_last()
-        super()._leave()
-        self._browser.resize()

@@ -6,8 +6,7 @@
 - `files`: the files of an item with its mode and lock, and writes that lose no call; pictures
 - `drift`: how calls differ from the recorded ones, and why
 - `recording`: the item's model: the tape, the matcher and the server, put together
-- `traffic`: what goes between an app and its page; `recorded_app` records and replays it, and
-  `leaks` names the secrets in it
-- `deferred`, `batches`: recording through files, and through a provider's Batch API
+- `traffic`: what goes between an app and its page
+- `deferred`: recording through files
 - `upkeep`: checking, pruning, counting and showing all cassettes
 """

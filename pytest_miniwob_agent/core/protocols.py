@@ -342,6 +342,62 @@ class Observer:
         """Called when the item has come to its end."""
 
 
+class PageTape(Protocol):
+    """What the answers of an item's page come from: its tape, or an app that runs.
+
+    Attributes:
+        screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
+            played, until it is set.
+        clock: the page's clock at the beginning of a trial, where that is recorded now.
+    """
+
+    screen_version: int | None
+    clock: float | None
+
+    @property
+    def can_go_live(self) -> bool:
+        """True if the episode may begin again with the running app, which is recorded."""
+
+    @property
+    def replayed(self) -> bool:
+        """True if the tape alone has answered."""
+
+    @property
+    def checked(self) -> bool:
+        """True if the app runs and its tape stays as it is."""
+
+    @property
+    def goal(self) -> str:
+        """The goal of the item."""
+
+    @property
+    def remark(self) -> str:
+        """What the user must know; empty for nothing."""
+
+    @property
+    def last_request(self) -> str:
+        """The last request that a replay must make, such as `POST /login`; empty for none."""
+
+    def go_live(self) -> None:
+        """Start the app, unless it runs; the episode begins again, and is recorded."""
+
+    def rewind(self) -> None:
+        """Begin the episode again."""
+
+    def as_recorded(self) -> AbstractContextManager[None]:
+        """In a block, have the tape of a checked app answer in its place."""
+
+    def changed_requests(self) -> list[str]:
+        """Return how the requests of a checked app differ from its tape's."""
+
+    def finish(self, calls: int, *, solved: bool) -> None:
+        """End an episode of so many model calls: check it, or write what was recorded.
+
+        Raises:
+            Drift: the tape has something that was not asked for.
+        """
+
+
 class PlayedItem(Protocol):
     """An item that has been played, before its outcome is made.
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_miniwob_agent.agents.registry import checked
-from pytest_miniwob_agent.cassettes.folder import model_folder, stem
-from pytest_miniwob_agent.core.app import AppTask
+from pytest_miniwob_agent.builtin import why_blocked
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import MiniwobError, UsageError
 from pytest_miniwob_agent.core.events import Episode
@@ -25,7 +22,6 @@ from pytest_miniwob_agent.plugin.reading import settings_of
 from pytest_miniwob_agent.plugin.state import STATE
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.live_app import LiveApp
     from pytest_miniwob_agent.browser.process import Browser
 
 
@@ -98,103 +94,18 @@ def miniwob_page(
     """
     from pytest_miniwob_agent.browser.own_page import open_page
 
-    page = _run_of(request).problem.page
-    if page.app is not None:
-        with _as_error():
-            return _open_app(request, page.app, miniwob_browser, miniwob_agent, miniwob_limits)
-    return open_page(miniwob_browser, miniwob_case, page)
-
-
-def _open_app(
-    request: pytest.FixtureRequest, task: AppTask, browser: Browser, agent: Agent, limits: Limits
-) -> Page:
-    """Open the page of a task on an app, which is started where the item is recorded."""
-    from pytest_miniwob_agent.browser.live_app import LiveApp, address_of
-    from pytest_miniwob_agent.browser.own_page import AppPage
-    from pytest_miniwob_agent.cassettes.files import Record
-    from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
-    from pytest_miniwob_agent.cassettes.recording import bypass_vcr
-    from pytest_miniwob_agent.cassettes.traffic import LARGEST
-
-    run, settings = _run_of(request), settings_of(request.config)
-    case = run.problem.case
-
-    def start() -> tuple[Any, LiveApp]:
-        values = {name: _app_of(request, task, name) for name in (task.app, *task.origins)}
-        addresses = [address_of(task, *named) for named in values.items()]
-        live = LiveApp(task, addresses, bypass_vcr, min(settings.max_answer * 1_000_000, LARGEST))
-        request.addfinalizer(live.close)
-        return values[task.app], live
-
-    mode = Record(settings.record)
-    name = stem(model_folder(agent.name, run.problem.setup.model or ""), case)
-    run.app = RecordedApp(
-        task,
-        case.seed,
-        limits,
-        settings.cassettes,
-        name,
-        start if mode.writes or settings.app == "live" else None,
-        anew=mode is Record.ALL,
-        checks=settings.app == "live",
-        records=mode.writes,
-        searched=request.config.stash[STATE].searched,
-    )
-    kind = run.problem.page.perturbation
-    page = AppPage(browser, case, run.problem.page, run.app)
-    return page.perturb(kind, kind and task.perturb.get(kind.name))
-
-
-def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
-    """Return the value of an app's fixture, or its address."""
-    if "://" in name:
-        return name
-    item = request.node
-    late = "live_server" not in item.fixturenames
-    if name not in item.fixturenames:  # other fixtures ask whether a test has it
-        item.fixturenames = [*item.fixturenames, name]  # the list is one of all items of a test
-    try:
-        if late and _has_django(request.config):
-            return _with_django(request, name)
-        return request.getfixturevalue(name)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            error.add_note(
-                f"The fixture {name!r} starts the app of AppTask {task.name!r} at a port that is "
-                "taken. Let the system choose a free one: bind port 0, and return the address."
-            )
-        raise
-    except pytest.FixtureLookupError as error:
-        if error.argname != name:
-            raise
-        raise UsageError(
-            f"AppTask {task.name!r} names the app {name!r}, but there is no such fixture: write "
-            "one in conftest.py that starts the app and returns its address, or name an address "
-            "such as http://127.0.0.1:8000"
-        ) from None
-
-
-def _has_django(config: pytest.Config) -> bool:
-    django = sys.modules.get("django.conf")
-    configured = django is not None and django.settings.configured
-    return configured and config.pluginmanager.hasplugin("django")
-
-
-def _with_django(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the value of a fixture, and do what pytest-django does for `live_server`.
-
-    It does so only where a test names that fixture from the start, and then for replays as well.
-    """
-    request.getfixturevalue("transactional_db")
-    value = request.getfixturevalue(name)
-    if "live_server" in request.fixturenames:
-        from django.test import modify_settings
-
-        host = request.getfixturevalue("live_server").thread.host
-        hosts = modify_settings(ALLOWED_HOSTS={"append": host})
-        hosts.enable()
-        request.addfinalizer(hosts.disable)
-    return value
+    problem = _run_of(request).problem
+    with _as_error():
+        opened: Page | None = request.config.hook.pytest_miniwob_page(
+            request=request,
+            problem=problem,
+            browser=miniwob_browser,
+            agent=miniwob_agent,
+            limits=miniwob_limits,
+        )
+        if opened is None and problem.page.app is not None:
+            raise UsageError(f"AppTask {problem.page.task!r}: {why_blocked('miniwob-apps')}")
+    return opened or open_page(miniwob_browser, miniwob_case, problem.page)
 
 
 @pytest.fixture

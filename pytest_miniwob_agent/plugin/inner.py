@@ -160,11 +160,10 @@ class Replay:
         for name, value in _ALL_HERE.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
+        fixed = {"record": self.record, "app": self.app}
         for option in all_options(config.hook):
-            if option.whole_run:  # it writes, sends, judges, or belongs to recording
-                setattr(config.option, option.ini, "")
-        config.option.miniwob_record = self.record
-        config.option.miniwob_app = self.app
+            if option.whole_run or option.key in fixed:  # it writes, sends, judges, or records
+                setattr(config.option, option.ini, fixed.get(option.key, ""))
         return (yield)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,11 @@ import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
 from pytest_miniwob_agent.builtin import joined
-from pytest_miniwob_agent.cassettes.drift import diff
 from pytest_miniwob_agent.cassettes.folder import family_of, model_folder, stem
-from pytest_miniwob_agent.cassettes.tape import Request, sent_parts
+from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import (
-    BrowserLost,
     BudgetReached,
     CallRefused,
     Drift,
@@ -33,7 +31,6 @@ from pytest_miniwob_agent.core.errors import (
     UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
-from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.core.outcome import (
     RECORD_IT,
     DriftDetails,
@@ -47,18 +44,17 @@ from pytest_miniwob_agent.core.protocols import (
     Normalizer,
     Observer,
     Page,
-    Versioned,
 )
 from pytest_miniwob_agent.core.secrets import mask
-from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.reading import id_of_test, record_item_command
 from pytest_miniwob_agent.plugin.state import STATE
+from pytest_miniwob_agent.plugin.tapes import Tapes
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
     from pytest_miniwob_agent.cassettes.recording import RecordedModel
     from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
@@ -68,16 +64,6 @@ REMARK = "miniwob_remark"
 
 IN_VAIN = 3
 """So many items in a row without an answer of the server end the run."""
-
-IF_RANDOM = (
-    "If that is a time or a random value, name it in AppTask(scrub=...),",
-    "or freeze the app's clock and set AppTask(clock=...)",
-)
-
-NO_CALLS = (
-    "an item was recorded without a single model call, so there is nothing to replay "
-    "elsewhere: do the agent's calls go through `llm`, and is its framework's own cache off?"
-)
 
 
 class _Log(Observer):
@@ -105,7 +91,6 @@ class ItemRun:
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
         raised: what `play` raised.
         outcome: the outcome, once the episode is over or the item has failed without one.
-        app: its app, if the task is on one.
         reported: True once a report of pytest has the outcome.
     """
 
@@ -119,12 +104,12 @@ class ItemRun:
         self._state = item.config.stash[STATE]
         self._settings = self._state.settings
         self._recorded: RecordedModel | None = None
-        self.app: RecordedApp | None = None
         self.status: Status | None = None
         self.drift: DriftDetails | None = None
         self._log = _Log()
         self._source: dict[str, str] = {}
         self._play_again: Callable[..., Episode] | None = None
+        self._tapes: Tapes | None = None
 
     @contextmanager
     def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
@@ -228,17 +213,13 @@ class ItemRun:
                     case, agent, page, llm, limits, model=name, observers=observers, raising=raising
                 )
 
-        self._choose_screens(page)
         self._play_again = episode_of
+        tapes = self._tapes = Tapes(case, self._recorded, page, self._remark)
         observers = self._observers(agent.name, name, page)
         result: dict[str, Any] = {}
 
         try:
-            episode = self._play(partial(episode_of, llm, self._log, *observers))
-            if self._recorded is not None:
-                self._recorded.end_episode(limits)
-                if self._recorded.live and not episode.calls and self.app is None:
-                    self._item.user_properties.append((REMARK, NO_CALLS))
+            episode = tapes.play(partial(episode_of, llm, self._log, *observers), limits)
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}
             return episode
@@ -255,87 +236,6 @@ class ItemRun:
             outcome = self._make_outcome(agent.name, name, limits, **result)
             for observer in observers:
                 observer.after_item(outcome)
-
-    def _choose_screens(self, page: Page) -> None:
-        """Have the page show the screens of the recording, at its time; without one, of today."""
-        tapes = [each for each in (self._recorded and self._recorded.files, self.app) if each]
-        recorded = [each.screen_version for each in tapes if each.screen_version]
-        version = recorded[0] if recorded else SCREEN_VERSION
-        for each in [*tapes, *([page] if isinstance(page, Versioned) else [])]:
-            each.screen_version = version
-        if self._recorded is not None and self.app is not None:
-            files = self._recorded.files
-            self.app.clock = self.app.clock if files.clock is None else files.clock
-            files.clock = self.app.clock
-
-    def _play(self, play: Callable[[], Episode]) -> Episode:
-        """Play an episode; again in a new browser if it is lost, or with an app after its tape."""
-        __tracebackhide__ = True
-        recorded, app, lost = self._recorded, self.app, False
-        if recorded is not None and app is not None:
-            recorded.on_other_page = self._tell_other_page
-
-        def attempt() -> Episode:
-            __tracebackhide__ = True
-            if app is None:
-                return play()
-            replay: AbstractContextManager[None] = nullcontext()
-            if recorded is not None:
-                recorded.checks_app = app.checked
-                if app.checked or app.can_go_live:
-                    replay = recorded.replaying()
-            with replay:
-                episode = self._check_app(app, play) if app.checked else play()
-                app.finish(episode.calls, solved=episode.solved)
-            if app.remark:
-                self._item.user_properties.append((REMARK, app.remark))
-            return episode
-
-        while True:
-            try:
-                return attempt()
-            except BrowserLost:
-                if recorded is None or lost:  # your own model can't be asked the same again
-                    raise
-                lost = True
-            except NotRecorded:
-                if app is None or not app.can_go_live:
-                    raise
-                app.go_live()
-            for one in (recorded, app):
-                if one is not None:
-                    one.rewind()
-
-    def _check_app(self, app: RecordedApp, play: Callable[[], Episode]) -> Episode:
-        """Play an episode on the app as it is now, and say how its requests have changed."""
-        __tracebackhide__ = True
-        try:
-            return play()
-        except Drift as drift:
-            said = [str(drift)]
-            if app.last_request:
-                said.append(f"The last request before it: {app.last_request}")
-            if "page" in [cause.kind for cause in drift.causes]:
-                said += IF_RANDOM
-            raise Drift("\n".join(said), drift.causes, drift.changes, drift.pictures) from None
-        finally:
-            if changed := app.changed_requests():
-                shown = sanitize_line(mask("; ".join(changed[:4])))
-                remark = f"{self.problem.case}: the app was asked otherwise than recorded: {shown}"
-                self._item.user_properties.append((REMARK, remark))
-
-    def _tell_other_page(self, then: Request, now: Request) -> None:
-        """Say what an app shows otherwise than at the recording before."""
-        case, task = self.problem.case, self.problem.page.app
-        if task is None or task.goal_of(case.seed) not in then.text:
-            return  # the task is another one
-        changed = [line for line in diff(then.text, now.text) if line[:2] in ("- ", "+ ")]
-        text = sanitize_line(mask(" ".join(changed[:2])))
-        remark = (
-            f"{case}: after the same actions, the app shows something else than when "
-            f"the item was recorded before: {text}. {' '.join(IF_RANDOM)}"
-        )
-        self._item.user_properties.append((REMARK, remark))
 
     def fail_without_episode(self, error: BaseException) -> None:
         """Make the outcome of an item that failed before its episode, or that has none."""
@@ -356,23 +256,23 @@ class ItemRun:
     @property
     def on_live_app(self) -> bool:
         """True if recorded answers are played on the app as it is now."""
-        return self.app is not None and self.app.checked
+        return self._tapes is not None and self._tapes.checked
 
     def replay(self, *observers: Observer, as_recorded: bool = False) -> None:
         """Play the item again for observers alone (`PlayedItem`)."""
-        assert self._recorded is not None
+        assert self._tapes is not None
         assert self._play_again is not None
-        context: AbstractContextManager[None] = nullcontext()
-        if self.app is not None:
-            context = self.app.as_recorded() if as_recorded else context
-            if not as_recorded:
-                self.app.rewind()
-        with context:
-            self._play_again(self._recorded.for_replay(), *observers)
+        with self._tapes.replaying(as_recorded=as_recorded) as llm:
+            self._play_again(llm, *observers)
+
+    def _remark(self, text: str) -> None:
+        """Say something at the end of the run."""
+        self._item.user_properties.append((REMARK, text))
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
         """Make the outcome without keys; its events were masked as they happened."""
         llm, params, sent = self._recorded, self._settings.kept_params, {}
+        page = self._tapes and self._tapes.page
         episode, drift = parts.pop("episode", None), parts.get("drift")
         events = tuple(self._log.events)
         played = episode or Episode(self.problem.case, agent, model, events)
@@ -395,11 +295,11 @@ class ItemRun:
                     prompts=self._log.prompts,
                     sent=sent,
                     limits=to_data(limits),
-                    app="live" if self.app and self.app.checked else "",
+                    app="live" if self.on_live_app else "",
                     reason=causes or parts.get("error", ""),
                 ),
                 message=mask(parts.pop("message", ""), self._settings.sent_only_texts),
-                app_replayed=self.app is not None and self.app.replayed,
+                app_replayed=bool(page and page.replayed),
                 **parts,
             )
         )

@@ -140,25 +140,11 @@ class Settings:
         whole_run=True,
         group="Recording",
     )
-    app: str = option(
-        "what answers the pages of an AppTask: recorded = its recording; live = the app as it is "
-        "now, with the recorded answers of the model, so that nothing is paid or written: passes "
-        "if the app still judges as it did, fails if it does not, and drifts if it shows something "
-        "else; with --miniwob-record=new_episodes, items that drift are recorded again",
-        default="recorded",
-        choices=("recorded", "live"),
-    )
     cassettes: Path = option(
         "the folder of recorded model calls",
         parse=Path,
         default="cassettes",
         metavar="DIR",
-    )
-    max_answer: int = option(
-        "record answers of apps that have at most N million bytes each",
-        parse=parse_count,
-        default="50",
-        metavar="N",
     )
     answers: Path | None = option(
         "with --miniwob-record=defer: first put the completions of this Batch API output file "

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 from pluggy import HookRelay
@@ -24,10 +24,6 @@ from pytest_miniwob_agent.episode import AgentLoops
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.leaks import Searched
-
 
 _TOLD = "miniwob_told"
 _SETUPS = "miniwob_setups"
@@ -155,7 +151,6 @@ class State:
         past_mocks: a context for model calls, for `LiveModel`.
         pages: the page of each task that was collected, by the task's name.
         loops: the event loops of agents, in the thread of the tests.
-        searched: what was found in the bodies of apps' answers.
     """
 
     settings: Settings
@@ -171,7 +166,6 @@ class State:
     past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext
     pages: dict[str, TaskPage] = field(default_factory=dict)
     loops: AgentLoops = field(default_factory=AgentLoops)
-    searched: Searched = field(default_factory=dict)
 
     @cached_property
     def agent(self) -> Agent:

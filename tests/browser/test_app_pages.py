@@ -21,10 +21,10 @@ from pytest_miniwob_agent import (
     PageError,
     Reload,
 )
-from pytest_miniwob_agent.browser.own_page import AppPage
 from pytest_miniwob_agent.browsergym import Player
 from pytest_miniwob_agent.core.app import Beginning, PageResponse
 from pytest_miniwob_agent.core.pace import Pace
+from pytest_miniwob_agent.plugins.apps.page import AppPage
 from pytest_miniwob_agent.screen import render
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from support.apps import APP, PAGES
 
-from pytest_miniwob_agent.cassettes import recorded_app
+from pytest_miniwob_agent.plugins.apps import recorded_app
 
 DAY = 86_400
 LATER = 80_000  # less than a day: no item is told that its app is a day behind

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from pytest_miniwob_agent.browser import live_sockets
-from pytest_miniwob_agent.cassettes import recorded_app
 from pytest_miniwob_agent.cassettes.traffic import Bodies
+from pytest_miniwob_agent.plugins.apps import live_sockets, recorded_app
 
 TALKING = """
     import time

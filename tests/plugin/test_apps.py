@@ -14,7 +14,7 @@ from support.projects import Project
 from pytest_miniwob_agent import AppTask
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.plugin import inner
+from pytest_miniwob_agent.plugins.certify import apps as certified_apps
 
 NOTES = """
     import json
@@ -362,7 +362,7 @@ def certify(app, monkeypatch, capsys):
 
 def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, monkeypatch):
     """Whatever the project's agent, model and options are, which have no part in it."""
-    monkeypatch.setattr(inner, "PAUSE", 0.01)
+    monkeypatch.setattr(certified_apps, "PAUSE", 0.01)
     app.makeini(
         "[pytest]\nminiwob_model = gpt-5\nminiwob_prices = gpt-5 1 1\nminiwob_max_cost = 5\n"
         "miniwob_prompts = prompts\naddopts = -x -p no:randomly\npythonpath = .\n"
@@ -435,7 +435,7 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, 
 
 def test_certify_takes_the_recorded_actions_on_the_app(recorded, certify, monkeypatch):
     """Behind a login, the first page says nothing."""
-    monkeypatch.setattr(inner, "PAUSE", 0.01)
+    monkeypatch.setattr(certified_apps, "PAUSE", 0.01)
     before = recorded.recorded()
     status, out = certify("test_x.py")
     out.fnmatch_lines(["same *add-note/1], 3 screens", "same *log-in/1], 4 screens"])

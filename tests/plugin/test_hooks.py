@@ -9,7 +9,7 @@ from support.projects import ROOT, solve_menu
 from pytest_miniwob_agent import hookspec
 from pytest_miniwob_agent.builtin import BUILTIN, without_pytest
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.plugin.options import options_in
+from pytest_miniwob_agent.plugin.options import Option, options_in
 from pytest_miniwob_agent.plugin.reading import all_options
 
 BLOCKED = [f"-pno:{name}" for name in BUILTIN]
@@ -108,10 +108,11 @@ def test_an_item_replays_without_a_plugin(shipped, name):
 def test_what_belongs_to_a_blocked_plugin_is_named(project):
     for name, builtin in BUILTIN.items():
         for key in builtin.options:
-            result = project.runpytest(f"-pno:{name}", f"--miniwob-{key}=x")
+            option = Option(key=key, help="").name
+            result = project.runpytest(f"-pno:{name}", f"{option}=x")
             assert result.ret == pytest.ExitCode.USAGE_ERROR
             assert (
-                f"--miniwob-{key}: it belongs to the plugin {name}, which is blocked: "
+                f"{option}: it belongs to the plugin {name}, which is blocked: "
                 f"leave out -p no:{name}"
             ) in result.stderr.str()
     result = project.runpytest("-pno:miniwob-rci", "--miniwob-agent=rci")

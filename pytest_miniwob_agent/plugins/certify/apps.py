@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_miniwob_agent.browser.own_page import AppPage
 from pytest_miniwob_agent.cassettes.folder import TRAFFIC
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.events import Acted, Event, TrialStarted
 from pytest_miniwob_agent.core.outcome import Outcome
-from pytest_miniwob_agent.core.protocols import Observer, Page
+from pytest_miniwob_agent.core.protocols import Observer, Page, PageTape
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.plugin.collection import problem_of
 from pytest_miniwob_agent.plugin.inner import Looking, Replay, run
@@ -113,11 +112,12 @@ def certify_apps(args: Sequence[str]) -> dict[str, Certified]:
 
 def _difference(case: Case, page: Page) -> str:
     """Return what differs between several starts of a page."""
-    assert isinstance(page, AppPage)
+    tape: PageTape | None = getattr(page, "tape", None)
+    assert tape is not None
     screens = []
     for number in range(LOOKS):
         time.sleep(PAUSE if number == LOOKS - 1 else 0)
-        page.rewind()
+        tape.rewind()
         elements = mask(page.reset(screen="tree")).elements
         screens.append(render(elements).splitlines())
     other = next((one for one in screens if one != screens[0]), screens[0])

@@ -9,8 +9,8 @@ import openai
 import pytest
 from support.projects import solve_menu
 
-from pytest_miniwob_agent.cassettes import batches
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.plugins.batch import batches
 from pytest_miniwob_agent.plugins.batch.batches import Batches
 
 from .batch_server import BatchServer

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 from pytest_miniwob_agent.cassettes.drift import diff
 from pytest_miniwob_agent.cassettes.folder import TRAFFIC
-from pytest_miniwob_agent.cassettes.leaks import Leaks, Searched
 from pytest_miniwob_agent.cassettes.traffic import (
     SHOWN,
     Bodies,
@@ -48,6 +47,7 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+from pytest_miniwob_agent.plugins.apps.leaks import Leaks, Searched
 from pytest_miniwob_agent.screen import render
 
 READY = 30.0
@@ -156,6 +156,11 @@ class RecordedApp:
             if checks and start is not None:
                 self._recorded, self._app = self._traffic, start()
                 self.rewind()
+
+    @property
+    def goal(self) -> str:
+        """The goal of the item."""
+        return self._task.goal_of(self._seed)
 
     @property
     def live(self) -> bool:

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pytest_miniwob_agent import AppTask
-from pytest_miniwob_agent.cassettes.recorded_app import RecordedApp
 from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.plugins.apps.recorded_app import RecordedApp
 
 
 class Sending:

@@ -20,14 +20,6 @@ import urllib3
 from urllib3 import BaseHTTPResponse, Timeout, connection
 from urllib3.exceptions import HTTPError
 
-from pytest_miniwob_agent.browser.live_sockets import (
-    NETWORK_ERROR,
-    SILENCE,
-    Inbox,
-    Sockets,
-    TooLarge,
-    too_large,
-)
 from pytest_miniwob_agent.connections import LOCAL, trusting
 from pytest_miniwob_agent.core.app import (
     REFUSED,
@@ -42,6 +34,14 @@ from pytest_miniwob_agent.core.decoding import charset_of
 from pytest_miniwob_agent.core.errors import PageError, UsageError
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.params import basic_auth
+from pytest_miniwob_agent.plugins.apps.live_sockets import (
+    NETWORK_ERROR,
+    SILENCE,
+    Inbox,
+    Sockets,
+    TooLarge,
+    too_large,
+)
 
 PATIENCE = 20.0
 """Real seconds that an app may take to answer; after that the page goes on without: a long poll."""

@@ -9,9 +9,9 @@ import pytest
 from support.servers import LoopbackServer, wait_until
 
 from pytest_miniwob_agent import AppTask, PageError
-from pytest_miniwob_agent.browser import live_app
-from pytest_miniwob_agent.browser.live_app import LiveApp
 from pytest_miniwob_agent.core.app import PageRequest
+from pytest_miniwob_agent.plugins.apps import live_app
+from pytest_miniwob_agent.plugins.apps.live_app import LiveApp
 
 
 @pytest.fixture
