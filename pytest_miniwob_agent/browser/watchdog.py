@@ -67,6 +67,8 @@ def watch(folder: str) -> None:
     The end of the run closes its end of the pipe to standard input. Processes that it has forked
     may hold that end too, so look at the parent process every second.
     """
+    # Without its parent the group is hung up if a process in it is stopped, as by a debugger.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     parent = os.getppid()
     while os.getppid() == parent and not select.select([0], [], [], 1)[0]:
         pass
