@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import shutil
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_miniwob_agent.core.text import sanitize
@@ -109,6 +113,39 @@ def check_writable(path: Path) -> None:
         file.write(bytes(65_536))  # the size of a long recording
         file.flush()
         os.fsync(file.fileno())
+
+
+_SHARED = "miniwob-run-"
+
+
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """Make a temporary folder for the processes of a run, and remove those of killed runs.
+
+    A run holds a lock on its folder, which ends with it however it ends.
+    """
+    with tempfile.TemporaryDirectory(prefix=_SHARED) as name:
+        folder = Path(name)
+        lock = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for other in folder.parent.glob(f"{_SHARED}*"):
+                with suppress(OSError):  # it is in use, or another user's
+                    _remove_unused(other)
+            yield folder
+        finally:
+            os.close(lock)
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove a folder that nobody holds a lock on; an empty one may be about to get it."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if any(folder.iterdir()):
+            shutil.rmtree(folder)
+    finally:
+        os.close(lock)
 
 
 def same_file(one: Path, other: Path) -> bool:

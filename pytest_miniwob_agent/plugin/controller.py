@@ -6,10 +6,9 @@ Under pytest-xdist the controller is the process that the user started, elsewher
 from __future__ import annotations
 
 import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import pytest
 from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
-from pytest_miniwob_agent.core.files import display_path
+from pytest_miniwob_agent.core.files import display_path, shared_folder
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
@@ -108,9 +107,9 @@ def begin(session: pytest.Session) -> None:
         else:
             manager.register(Controller(session, state), "miniwob-controller")
             if settings.record not in ("none", "defer"):
-                folder = tempfile.TemporaryDirectory(prefix="miniwob-")
-                config.add_cleanup(folder.cleanup)
-                state.shared = Path(folder.name)
+                stack = ExitStack()
+                config.add_cleanup(stack.close)
+                state.shared = stack.enter_context(shared_folder())
                 manager.register(Progress(session, settings.price_of), "miniwob-progress")
         if state.shared is not None:
             from pytest_miniwob_agent.models.http import PastMocks

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import time
+from functools import partial
 
 import pytest
 from support.answers import completion
@@ -274,6 +275,38 @@ def test_workers_make_no_more_calls_once_the_controller_is_interrupted(
         process.kill()
         process.wait()
     assert len(chat_server.requests) == 1
+
+
+def test_a_recording_removes_the_folder_of_a_run_that_was_killed_and_of_no_other(
+    project, chat_server, stopped, tmp_path
+):
+    folders, killed = partial(tmp_path.glob, "miniwob-*"), threading.Event()
+    (tmp_path / "miniwob-rescued-x").mkdir()
+    (tmp_path / "miniwob-rescued-x" / "answer.json").touch()
+
+    def reply(prompt):
+        if len(chat_server.requests) == 1:
+            killed.wait(300)
+        return solve_menu(prompt)
+
+    chat_server.reply = reply
+    process = project.popen(
+        [
+            sys.executable, "-m", "pytest", "-k", "click-menu-2", "--miniwob-record=new_episodes",
+            f"--miniwob-base-url={chat_server.url}",
+        ],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        wait_for(lambda: chat_server.requests)
+        project.record("-k", "click-tab")
+        assert len(list(folders())) == 2
+    finally:
+        process.kill()
+        process.wait()
+        killed.set()
+    project.record("-k", "click-menu-2")
+    assert [folder.name for folder in folders()] == ["miniwob-rescued-x"]
 
 
 def test_workers_make_no_more_calls_once_a_failure_is_the_last(project, chat_server, stopped):
