@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import textwrap
 from collections.abc import Iterable, Sequence
 
 LONG, MANY = 160, 20
-"""The most characters that `shorten` keeps whole, and the most lines that `shorten_lines` does."""
+"""The characters of a line that `shorten` keeps, and the most lines `shorten_lines` keeps whole."""
 
 
 def sanitize(line: object) -> str:
@@ -33,11 +34,10 @@ def sanitize_lines(text: str) -> str:
 
 def shorten(text: object) -> str:
     """Foreign text as one harmless line; a long one loses its middle, whose length is shown."""
-    line = sanitize_line(text)
-    if len(line) <= LONG:
-        return line
-    half = LONG // 2
-    return f"{line[:half]} … {len(line) - 2 * half:,} characters … {line[-half:]}"
+    line, half = sanitize_line(text), LONG // 2
+    left_out = f" (… {counted(len(line) - LONG, 'character')} left out …) "
+    whole = len(line) <= LONG + len(left_out)
+    return line if whole else line[:half] + left_out + line[-half:]
 
 
 def shorten_lines(lines: Sequence[str]) -> list[str]:
@@ -120,6 +120,19 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
         break_on_hyphens=False,
     )
     return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]
+
+
+def command_lines(command: str, width: int, indent: int = 0) -> list[str]:
+    """Lay out a command for a shell; one that is too long for a line goes on in the next ones."""
+    first, *words = map(shlex.quote, shlex.split(command))
+    lines = [" " * indent + first]
+    for word in words:
+        if len(f"{lines[-1]} {word} \\") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(" " * (indent + 4) + word)
+    return lines
 
 
 def text_table(rows: Cells, width: int, numbers: bool = True) -> list[str]:

@@ -21,6 +21,7 @@ from pytest_miniwob_agent.cassettes.folder import ASIDE, other_models
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.outcome import Change, DriftDetails, Outcome, Result, Status
 from pytest_miniwob_agent.core.text import (
+    command_lines,
     counted,
     first_items,
     fitting_table,
@@ -233,9 +234,9 @@ def show_drift(
                 terminal.line(line, red=line.startswith("- "), green=line.startswith("+ "))
     terminal.line("")
     effort = _effort([outcome for outcome, _ in drifted], price_of)
-    for line in wrap(effort, terminal.config.get_terminal_writer().fullwidth):
+    width = terminal.config.get_terminal_writer().fullwidth
+    for line in [*wrap(effort, width), *command_lines(command, width)]:
         terminal.line(line)
-    terminal.line(command)
 
 
 def _effort(drifted: Sequence[Outcome], price_of: PriceOf) -> str:
@@ -272,16 +273,17 @@ def show_missing(
     for outcome in missing:
         groups.setdefault((outcome.result.agent, outcome.result.model), []).append(outcome)
     terminal.section("MiniWoB++ missing cassettes", red=True)
-    terminal.line(f"{counted(len(missing), 'item')} have no cassette:")
+    have = "has" if len(missing) == 1 else "have"
+    terminal.line(f"{counted(len(missing), 'item')} {have} no cassette:")
+    width = terminal.config.get_terminal_writer().fullwidth
     for (agent, model), items in sorted(groups.items()):
         others = other_models(cassettes, items[0].cassette)
         known = f"; recorded with {listed(others)} (--miniwob-model)" if others else ""
-        width = terminal.config.get_terminal_writer().fullwidth
         for line in wrap(f"{len(items)}  {agent} with {model}{known}", width, 4):
             terminal.line(line, bold=True)
         _show_names(terminal, items)
-    terminal.line("Record them with:")
-    terminal.line(command)
+    for line in ["Record them with:", *command_lines(command, width)]:
+        terminal.line(line)
 
 
 def _show_names(terminal: pytest.TerminalReporter, items: Iterable[Outcome]) -> None:

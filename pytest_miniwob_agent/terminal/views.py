@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.core.text import (
+    command_lines,
     counted,
     first_items,
     listed,
@@ -335,7 +336,7 @@ def verdict_lines(
         if reason.hint:
             lines += wrap(f"-> {reason.hint}", width, 2)
         if reason.options:
-            lines.append(f"     {command} {reason.options}")  # in one line, to copy it
+            lines += command_lines(f"{command} {reason.options}", width, 5)
     for note in verdict.notes:
         lines += wrap(note, width, 2)
     allowed = ", which this gate allows" if verdict.decision == "passed" else ""

@@ -47,7 +47,8 @@ class TestCause:
                 "  ",
                 "  … * unchanged lines",
                 "By the old cassettes, recording again takes about 3 calls and 42 tokens:",
-                "pytest * --miniwob-prompts=mine * --miniwob-record=new_episodes",
+                "pytest * --miniwob-prompts=mine *",
+                "    *--miniwob-record=new_episodes",
             ]
         )
 
@@ -166,7 +167,7 @@ class TestSummary:
         url = f"--miniwob-base-url={chat_server.url}"
         args = ["--miniwob-prompts", "mine", url, "-k", "click-menu-2"]
         changed_prompts.runpytest(*args).stdout.fnmatch_lines(
-            [f"pytest --miniwob-prompts mine {url} * --miniwob-record=new_episodes"]
+            [f"pytest --miniwob-prompts mine {url} *", "*--miniwob-record=new_episodes"]
         )
         result = changed_prompts.runpytest(*args, "--miniwob-record=new_episodes")
         assert result.parseoutcomes()["passed"] == 2

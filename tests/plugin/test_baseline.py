@@ -344,7 +344,8 @@ class TestOtherGates:
         assert result.parseoutcomes() == {"passed": 4, "progressed": 1, "regressed": 1}
         assert result.ret == status
         given = ("--miniwob-record", "none", "--miniwob-seeds=1-2")
-        [command] = re.findall("^     pytest .*", run(*judged, *given).stdout.str(), re.M)
+        shown = run(*judged, *given).stdout.str().replace(" \\\n         ", " ")
+        [command] = re.findall("^     pytest .*", shown, re.M)
         assert "none" not in command
         assert (command.count("--miniwob-record"), command.count("--miniwob-seeds")) == (1, 1)
         letters = run(*judged).stdout.str()  # not those of pytest-rerunfailures
@@ -356,7 +357,8 @@ class TestOtherGates:
                 "gate paired:0.05*: inconclusive*",
                 "  1 worse, 1 better: too few items *",
                 "  -> at least 126 further items would decide, *",
-                "     pytest --miniwob-baseline=base.jsonl *=new_episodes --miniwob-seeds=1-*",
+                "     pytest --miniwob-baseline=base.jsonl --miniwob-gate=* \\",
+                "         *=new_episodes --miniwob-seeds=1-*",
                 "  1 item no longer solved",
                 f"    {MENU}: solved in trial 1 -> unsolved (failed ?2)",
                 "  1 item solved now and not in the baseline",

@@ -5,7 +5,13 @@ import re
 import pytest
 from support.projects import FAKE_PAGE, suite_of
 
-from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines, shorten, shorten_lines
+from pytest_miniwob_agent.core.text import (
+    command_lines,
+    sanitize_line,
+    sanitize_lines,
+    shorten,
+    shorten_lines,
+)
 
 HOSTILE = re.compile("\x1b|\u202e|[\ud800-\udfff]|^ *::", re.M)
 
@@ -199,7 +205,8 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
             "        1-screen-1-step/click-tab/1",
             "        and 3 more (all with -v)",
             "Record them with:",
-            "pytest *--miniwob-record=new_episodes",
+            "pytest *",
+            "    *--miniwob-record=new_episodes",
             "*= MiniWoB++ errors =*",
             "ZeroDivisionError: division by zero",
             "6 items with this error:",
@@ -281,7 +288,15 @@ def test_foreign_text_is_made_harmless_and_long_text_is_shortened():
     assert sanitize_line(" a\x1b[1m\n::error:: \u202eb") == "a [1m : :error:: b"
     assert sanitize_lines("a\n  b\x07\n  ::c") == "a\n  b \n  : :c"
     assert shorten("short") == "short"
-    assert shorten("a" * 100 + "b" * 1100) == "a" * 80 + " … 1,040 characters … " + "b" * 80
+    long = "a" * 80 + " (… 1,040 characters left out …) " + "b" * 80
+    assert shorten("a" * 100 + "b" * 1100) == long
+    assert shorten("a" * 180) == "a" * 180  # what is said of its middle is no shorter
+    command = "pytest -k 'a b' --miniwob-record=new_episodes"
+    assert command_lines(command, 79) == [command]
+    assert command_lines(command, 20, 2) == [
+        "  pytest -k 'a b' \\",
+        "      --miniwob-record=new_episodes",
+    ]
     assert shorten_lines(["x"] * 20) == ["x"] * 20
     lines = [str(number) for number in range(25)]
     assert shorten_lines(lines) == [*lines[:10], "  … 5 more …", *lines[15:]]
