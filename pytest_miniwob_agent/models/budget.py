@@ -19,11 +19,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.errors import BudgetReached, RecordingStopped, UsageError
+from pytest_miniwob_agent.core.errors import (
+    BudgetReached,
+    CallRefused,
+    ModelError,
+    PermanentError,
+    RecordingStopped,
+    UsageError,
+)
 from pytest_miniwob_agent.core.files import write_atomically
 
 _POLL = 0.02
 """Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
+
+MAX_ITEMS_WITHOUT_ANSWER = 3
+"""So many items in a row without an answer of the server end the run."""
 
 ENDED = "the run was stopped"
 """The reason why the workers of a run that is over, or is to end, may make no more calls."""
@@ -120,7 +130,24 @@ class Budget:
         with self._ledger() as ledger:
             ledger.stopped = ledger.stopped or reason
 
-    def count_unanswered(self) -> int:
+    def stop_after(self, error: ModelError) -> str:
+        """Stop if an item's error would be that of all others; return why, empty if not."""
+        if isinstance(error, CallRefused):
+            return ""
+        reason = ""
+        if isinstance(error, PermanentError):
+            if not (error.of_call and self.recorded().calls):
+                reason = "every model call would fail"
+        elif self._count_unanswered() >= MAX_ITEMS_WITHOUT_ANSWER:
+            reason = (
+                f"the server answered no call of {MAX_ITEMS_WITHOUT_ANSWER} items in a row, each "
+                "of which was sent several times"
+            )
+        if reason:
+            self.stop(str(error))
+        return reason
+
+    def _count_unanswered(self) -> int:
         """Count an item whose last call got no answer, and return how many there are in a row."""
         with self._ledger() as ledger:
             ledger.unanswered += 1

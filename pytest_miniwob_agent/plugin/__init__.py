@@ -8,7 +8,8 @@
 - `forecast`: the line before a recording.
 - `reports`: an item's outcome in pytest's report, for other plugins, and from a worker to the
   controller.
-- `item`: one item's episode, and its outcome; `tapes`: what is recorded of it, live or played.
+- `item`: one item's episode, and its outcome.
+- `models`: its model, behind its cassette; `tapes`: what is recorded of it, live or played.
 - `results`: the baseline that items are compared with, and the shard that a run is.
 - `collection`: one item for each case that a marker selects, with its agent and model.
 - `state`: what a process knows of its run, with the cases that it offers, runs and leaves out.

@@ -82,6 +82,12 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash[STATE].selection.to_run = collection.cases_of(session.items)
 
 
+# A fixture plays the episode, so what it raises comes while pytest sets the item up, where it would
+# be an error of the test's surroundings. It is the item's own failure, and plugins that retry,
+# annotate or expect failures look for those in the call. So the set-up keeps it, and the call
+# raises it.
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Begin a run of the item."""
@@ -90,7 +96,8 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
-        if not item_report.is_for_call(item, error):
+        run = item.stash.get(RUN, None)
+        if item.config.getoption("setuponly", False) or run is None or run.raised is not error:
             raise
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,21 +13,17 @@ import pytest
 
 from pytest_miniwob_agent.agents.registry import source_of
 from pytest_miniwob_agent.builtin import joined
-from pytest_miniwob_agent.cassettes.folder import family_of, model_folder, stem
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import (
     BudgetReached,
-    CallRefused,
     Drift,
     MiniwobError,
     ModelError,
     NotRecorded,
     Pending,
-    PermanentError,
     RecordingStopped,
-    UsageError,
 )
 from pytest_miniwob_agent.core.events import Episode, Event, Origin
 from pytest_miniwob_agent.core.outcome import (
@@ -41,7 +36,6 @@ from pytest_miniwob_agent.core.outcome import (
 from pytest_miniwob_agent.core.protocols import (
     Agent,
     Model,
-    Normalizer,
     Observer,
     Page,
 )
@@ -50,20 +44,17 @@ from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
+from pytest_miniwob_agent.plugin.models import open_recording
 from pytest_miniwob_agent.plugin.reading import id_of_test, record_item_command
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.plugin.tapes import Tapes
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.recording import RecordedModel
-    from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 
 REMARK = "miniwob_remark"
 """Name of the property of an item with a remark on its cassette, shown at the end of the run."""
-
-IN_VAIN = 3
-"""So many items in a row without an answer of the server end the run."""
 
 
 class _Log(Observer):
@@ -116,80 +107,13 @@ class ItemRun:
         """Open the item's tape and yield the model behind it; at the end, close the item.
 
         Raises:
-            UsageError: no model is named.
-            CassetteError: see `RecordedModel` and `ItemFiles`.
+            UsageError, CassetteError: see `open_recording`.
         """
-        from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
-        from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
-
-        settings, case, model = self._settings, self.problem.case, self.problem.setup.model
-        if model is None:
-            raise UsageError(
-                "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
-                f"Recorded ones are folders of {settings.cassettes / agent.name}"
-            )
-        folder = model_folder(agent.name, model)
-        if case.setup not in ("", folder):
-            raise UsageError(
-                f"the miniwob marker names {case.setup}, but the fixture miniwob_agent gives the "
-                f"agent {agent.name!r}: leave out the fixture, or the marker's agents"
-            )
-        files = ItemFiles(
-            settings.cassettes,
-            stem(folder, case),
-            Record(settings.record),
-            family=family_of(agent),
-            state=settings.pending.parent,
-            run=self._state.shared,
-            allow=app.allow if (app := self.problem.page.app) else (),
-            on_wait=self._say,
-        )
-        budget = self._budget(model) if files.mode.live else None
-
-        def connect(on_unusable: OnUnusable) -> LiveModel:
-            from pytest_miniwob_agent.models.client import LiveModel
-
-            if files.existed and (forecast := self._state.take_drift_forecast()):
-                self._say(forecast)
-            return LiveModel(
-                model,
-                settings.llm_params,
-                base_url=settings.base_url,
-                key_variable=settings.key_variable,
-                budget=budget,
-                on_unusable=on_unusable,
-                past_mocks=self._state.past_mocks,
-            )
-
-        normalize = agent.normalize if isinstance(agent, Normalizer) else None
-        with closing(files), closing(Server(connect, budget)) as server:
-            llm = RecordedModel(files, server, model, settings.kept_params, normalize)
+        with open_recording(self._item, self.problem, agent) as llm:
             self._recorded = llm
-            self._item.user_properties += [(REMARK, remark) for remark in files.remarks]
+            self._item.user_properties += [(REMARK, remark) for remark in llm.files.remarks]
             yield llm
             llm.finish(limits, passed=self.passed)
-
-    def _budget(self, model: str) -> Budget | None:
-        """Return the limits on the run's live calls, for those of a model."""
-        if self._state.shared is None:
-            return None
-        # What is under way when the cost is reached adds to it.
-        workers = getattr(self._item.config, "workerinput", {}).get("workercount", 1)
-        settings = self._settings
-        return Budget(
-            self._state.shared,
-            calls=settings.max_calls,
-            cost=settings.max_cost,
-            price=settings.price_of(model),
-            concurrency=settings.concurrency or (workers if settings.max_cost else None),
-            controller=self._state.controller,
-        )
-
-    def _say(self, text: str) -> None:
-        """Show a line while an item runs, whose output is captured."""
-        capture: Any = self._item.config.pluginmanager.get_plugin("capturemanager")
-        with capture.global_and_fixture_disabled() if capture else nullcontext():
-            print(f"\n{text}", file=sys.stderr, flush=True)
 
     def play(self, agent: Agent, llm: Model, page: Page, limits: Limits) -> Episode:
         """Play the episode, and make the outcome.
@@ -319,7 +243,9 @@ class ItemRun:
                     self._item.session.shouldstop = ENDED
                 result = {"status": Status.BUDGET, "message": str(error)}
                 return result, pytest.skip.Exception(f"{error}; run again to continue from here")
-            case ModelError() if reason := self._reason_to_stop(error):
+            case ModelError() if self._state.shared and (
+                reason := Budget(self._state.shared).stop_after(error)
+            ):
                 self._item.session.shouldstop = reason
             case RecordingStopped():
                 self._item.session.shouldstop = str(error).splitlines()[0]
@@ -332,26 +258,6 @@ class ItemRun:
         message = sanitize_lines(mask(message))
         result |= {"error": type(error).__name__, "message": message}
         return result, pytest.fail.Exception(message, pytrace=False)
-
-    def _reason_to_stop(self, error: ModelError) -> str:
-        """Return why an error ends the run, empty if not; the workers then make no more calls."""
-        if self._state.shared is None:
-            return ""
-
-        budget, reason = Budget(self._state.shared), ""
-        if isinstance(error, CallRefused):
-            return ""
-        if isinstance(error, PermanentError):
-            if not (error.of_call and budget.recorded().calls):
-                reason = "every model call would fail"
-        elif budget.count_unanswered() >= IN_VAIN:
-            reason = (
-                f"the server answered no call of {IN_VAIN} items in a row, each of which was sent "
-                "several times"
-            )
-        if reason:
-            budget.stop(str(error))
-        return reason
 
 
 def _failure(error: BaseException) -> dict[str, Any]:

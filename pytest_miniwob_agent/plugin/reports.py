@@ -31,12 +31,6 @@ def begin_run(item: pytest.Item) -> None:
         ]
 
 
-def is_for_call(item: pytest.Item, error: Exception) -> bool:
-    """True if an error of an item's set-up is an exception of its agent, which its call raises."""
-    run = item.stash.get(RUN, None)
-    return run is not None and run.raised is error and not item.config.getoption("setuponly", False)
-
-
 def remember_end(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Keep how the body of an item's test ended; a check that failed is an end, an error is not."""
     if RUN in item.stash and call.when == "call":
