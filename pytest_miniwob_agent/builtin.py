@@ -34,6 +34,7 @@ BUILTIN = {
         "certify": (),
         "export": (),
         "papers": (),
+        "playwright": (),
         "report": ("report", "trace"),
         "otel": ("otel",),
     }.items()

@@ -96,6 +96,17 @@ def pytest_miniwob_agents() -> Mapping[str, str]:
 
 
 @hookspec
+def pytest_miniwob_scripts() -> Mapping[str, str]:
+    """Name scripts that `miniwob-agent show --as NAME` prints: `package.module:Class` by name.
+
+    Such a class is an `Observer` of an item that is replayed. Its method `follow(following, page,
+    task)` is called before each action, and with "trial" or "episode" when one ends; the replay
+    ends if it returns False. Its attribute `script` is what is printed.
+    """
+    return {}
+
+
+@hookspec
 def pytest_miniwob_begin(session: pytest.Session) -> None:
     """Begin a process of a run that runs items, before its header is shown and workers start.
 

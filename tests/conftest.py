@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import pytest
+from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 from support.projects import FAKE_PAGE, INNER_RUNS, ROOT, SUITE_RUNS, TEST_FILE, Project, solve_menu
 from support.selenium_grid import SeleniumGrid
 from support.servers import ChatServer, RawServer
@@ -22,6 +23,7 @@ import pytest_miniwob_agent
 from pytest_miniwob_agent.browser.local import find_browser
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.cassettes.recording import bypass_vcr
+from pytest_miniwob_agent.cli import main
 
 SHIPPED = ("suites", "test_suite.py")
 """Suites that need nothing but the package."""
@@ -295,3 +297,27 @@ def record(project, recordings):
     """A project whose items are recorded, from a model that solves the page."""
     project.use_recordings(recordings / "solved", solve_menu)
     return project
+
+
+@pytest.fixture
+def call(project, capsys, monkeypatch, loaded_modules, request):
+    """Call `miniwob-agent` in the project's folder; returns its status and output.
+
+    Its runs of pytest have the shared browser.
+    """
+    monkeypatch.chdir(project.path)
+    run, shared = pytest.main, SharedBrowser(lambda: request.getfixturevalue("browser"))
+    monkeypatch.setattr(pytest, "main", lambda args, plugins: run(args, [*plugins, shared]))
+
+    def call(*args):
+        capsys.readouterr()
+        modules, paths = SysModulesSnapshot(), SysPathsSnapshot()
+        try:
+            status = main(args)
+        finally:
+            modules.restore()
+            paths.restore()
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return call

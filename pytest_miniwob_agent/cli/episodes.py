@@ -1,7 +1,7 @@
 """Recorded episodes, and what they were made with.
 
-`miniwob-agent show` prints an item's whole episode as it is replayed, or a solved one as a test for
-Playwright; `play` shows it in a window, an action at a time, and `prompts copy` copies an agent's
+`miniwob-agent show` prints an item's whole episode as it is replayed, or a solved one as a script
+of a plugin; `play` shows it in a window, an action at a time, and `prompts copy` copies an agent's
 prompts.
 """
 
@@ -12,11 +12,14 @@ import shlex
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from collections import ChainMap
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from pytest_miniwob_agent.agents.registry import prompt_files
+from pytest_miniwob_agent.builtin import without_pytest
 from pytest_miniwob_agent.cli.arguments import add_pytest_args
 from pytest_miniwob_agent.core.actions import AnyAction
 from pytest_miniwob_agent.core.errors import UsageError
@@ -42,10 +45,10 @@ def add_show(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--as",
         dest="form",
-        choices=["text", "playwright"],
+        choices=["text", *_scripts()],
         default="text",
-        help="playwright: print a test for pytest-playwright that takes the actions of the solved "
-        "trial, on an app or a page of your own; refused if an action has no locator",
+        help="print a test that takes the actions of the solved trial, on an app or a page of your "
+        "own, for pytest-playwright; refused if an action has no locator",
     )
     parser.set_defaults(run=show)
 
@@ -69,12 +72,15 @@ def show(options: Namespace) -> int:
     if options.form == "text":
         return replay_item(options, options.pytest_args)
     from pytest_miniwob_agent.plugin.inner import replay
-    from pytest_miniwob_agent.terminal.script import ScriptWriter
 
-    writer = ScriptWriter()
+    writer = resolve_name(_scripts()[options.form])()
     replay(options.case, options.pytest_args, writer, writer.follow)
     print(writer.script)
     return 0
+
+
+def _scripts() -> dict[str, str]:
+    return dict(ChainMap(*without_pytest().pytest_miniwob_scripts()))
 
 
 def replay_item(

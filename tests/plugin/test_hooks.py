@@ -53,6 +53,9 @@ MINE = """
     def pytest_miniwob_agents():
         return {"mine": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent"}
 
+    def pytest_miniwob_scripts():
+        return {"mine": "mine:Script"}
+
     def add_words(parser):
         parser.add_argument("word")
         parser.set_defaults(run=lambda options: print(options.word[::-1]) or 0)
@@ -167,5 +170,8 @@ def test_a_package_adds_commands_and_agents(pytester, monkeypatch, capsys):
     assert main(["words", "abc"]) == 0
     assert capsys.readouterr().out == "cba\n"
     assert "--miniwob-solved" in {option.name for option in all_options()}
+    with pytest.raises(SystemExit):
+        main(["show", "--help"])
+    assert "--as {text,playwright,mine}" in capsys.readouterr().out
     assert main(["prompts", "copy", "mine", str(pytester.path / "out"), "plan"]) == 0
     sys.modules.pop("mine")

@@ -1,4 +1,4 @@
-"""A solved episode as a test for pytest-playwright, for `miniwob-agent show --as playwright`."""
+"""A solved episode as a test for pytest-playwright, written while it is replayed."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 import pytest
 from support.playwright_scripts import run_scripts
 
-from pytest_miniwob_agent.terminal.script import ON_APP, module_of, name_in
+from pytest_miniwob_agent.plugins.playwright.script import ON_APP, module_of, name_in
 
 PAGE = """<!DOCTYPE html>
 <h1>Guests</h1>
@@ -218,7 +218,7 @@ def test_pages_that_need_an_item_are_refused(guests, call):
     assert "it is judged by core.js, which is there in items alone" in call(*show)[2]
 
 
-def test_an_item_without_a_recording_is_refused(recorded, call):
+def test_an_item_that_is_not_in_a_browser_is_refused(record, call):
     show = ("show", "click-menu-2/2", "--as", "playwright")
     status, out, err = call(*show)
     assert (status, out) == (2, "")
