@@ -24,7 +24,7 @@ from pytest_miniwob_agent.cassettes.tape import Call, Request, batch_id
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import CassetteError, UsageError
-from pytest_miniwob_agent.core.files import keep_out_of_commits, write_atomically
+from pytest_miniwob_agent.core.files import write_atomically, write_gitignore
 from pytest_miniwob_agent.core.text import counted, shorten
 from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, is_answer
 
@@ -109,7 +109,7 @@ def update_pending(
         once.setdefault(f"{groups.get(id_) or group_of(stem)}#{request_id}", id_)
     kept = set(once.values())
     waiting = {id_: request for id_, request in waiting.items() if id_ in kept}
-    keep_out_of_commits(path.parent)
+    write_gitignore(path.parent)
     write_pending(path, waiting.values())
     return list(waiting)
 
@@ -203,7 +203,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
                     raise CassetteError("no request with this id is waiting")
                 else:
                     asked = request_of(line)
-                    request = replace(asked, body=files.pictures.take_out(asked.body))
+                    request = replace(asked, body=files.pictures.extract(asked.body))
                     completion = _completion(answer, request)
                     files.save([*tape.calls, Call(request, completion)])
                     recorded += 1

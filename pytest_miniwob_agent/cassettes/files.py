@@ -31,13 +31,13 @@ from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import (
     check_writable,
     display_path,
-    keep_out_of_commits,
     write_atomically,
+    write_gitignore,
 )
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.api import FOLDER, put_in, take_out
+from pytest_miniwob_agent.models.api import FOLDER, embed, extract
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -165,7 +165,7 @@ class ItemFiles:
         from filelock import FileLock
 
         file = self._state / "locks" / f"{name}.lock"
-        keep_out_of_commits(self._state)
+        write_gitignore(self._state)
         file.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(file, thread_local=False, is_singleton=True)
 
@@ -351,15 +351,15 @@ class Pictures:
         self._kept = kept
         self._new: dict[str, bytes] = {}
 
-    def take_out(self, body: Any) -> Any:
+    def extract(self, body: Any) -> Any:
         """Return the body of a request with references in the place of its pictures."""
-        body, taken = take_out(body)
+        body, taken = extract(body)
         self._new |= taken
         return body
 
-    def put_in(self, body: Any) -> Any:
+    def embed(self, body: Any) -> Any:
         """Return a body with its pictures in the place of the references; raises as `read` does."""
-        return put_in(body, self.read)
+        return embed(body, self.read)
 
     def read(self, digest: str) -> bytes:
         """Return a picture; raises as `read_picture` does."""
@@ -393,7 +393,7 @@ class Pictures:
             return None
         path = self._kept / f"{name}.png"
         try:
-            keep_out_of_commits(self._kept.parent)
+            write_gitignore(self._kept.parent)
             write_atomically(path, png)
         except OSError:
             return None

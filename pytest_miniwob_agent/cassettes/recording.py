@@ -72,7 +72,7 @@ class Matcher:
                     f"the agent's normalize() must return the body of a request, as JSON: {error}"
                 ) from None
             request = Request(path, changed, tuple(changed_parts(body, changed)))
-        return replace(request, body=self.pictures.take_out(request.body))
+        return replace(request, body=self.pictures.extract(request.body))
 
 
 class Server:
@@ -375,7 +375,7 @@ class RecordedModel(ChatCalls):
                 files.save(calls)  # the answer will be to what the page shows at that time
             id_ = batch_id(files.stem, request.key, self._number_of(request))
             line = {"custom_id": id_, "method": "POST", "url": request.path}
-            line |= {"body": files.pictures.put_in(request.body)}
+            line |= {"body": files.pictures.embed(request.body)}
             return Pending(line, files.group)
         path, partial = display_path(files.cassette), ""
         if not files.existed:

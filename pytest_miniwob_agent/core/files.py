@@ -94,7 +94,7 @@ def _encoded(content: str | bytes) -> bytes:
     return content.encode("utf-8", errors="backslashreplace")
 
 
-def keep_out_of_commits(folder: Path) -> None:
+def write_gitignore(folder: Path) -> None:
     """Have git ignore a folder, which is made if needed, by a file of its own."""
     if not (path := folder / ".gitignore").exists():
         write_atomically(path, "*\n")

@@ -32,7 +32,7 @@ from pytest_miniwob_agent.core.actions import (
 from pytest_miniwob_agent.core.observations import Transition
 
 
-class Unreadable(Exception):
+class ParseError(Exception):
     """The text is not an action, or lacks more than its element."""
 
 
@@ -123,7 +123,7 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
     With `all_actions`, those beyond the five of the reflective agent's paper are read, too.
 
     Raises:
-        Unreadable: the line is not an action, or lacks more than its element.
+        ParseError: the line is not an action, or lacks more than its element.
     """
     straight = line.translate(_QUOTES)
     before = line.partition('"')[0]
@@ -137,7 +137,7 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
         further = _parse_further(verb, rest) if all_actions else None
         if parsed := further or _parse_paper(verb, rest):
             return _command(plain, *parsed)
-    raise Unreadable(f"not an action: {quote(line)}")
+    raise ParseError(f"not an action: {quote(line)}")
 
 
 def quote(text: str) -> str:
@@ -297,7 +297,7 @@ def _decimal(digits: str) -> float:
     return max(-1e9, min(1e9, float(digits)))
 
 
-class BadCall(ValueError):
+class InvalidToolCall(ValueError):
     """A tool call that can't be carried out; the text says why, for the model that made it."""
 
 
@@ -365,22 +365,24 @@ def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     where an argument may be left out.
 
     Raises:
-        BadCall: there is no such tool, or the arguments do not keep to its schema.
+        InvalidToolCall: there is no such tool, or the arguments do not keep to its schema.
     """
     action_type = _BY_NAME.get(name) if isinstance(name, str) else None
     if action_type is None:
-        raise BadCall(f"there is no tool {_shown(name)}; the tools are {_names(_USUAL)}")
+        raise InvalidToolCall(f"there is no tool {_shown(name)}; the tools are {_names(_USUAL)}")
     given = parse_arguments(arguments)
     schemas = _SCHEMAS[action_type]
     for key in given:
         if key not in schemas:
             known = ", ".join(schemas) or "none"
-            raise BadCall(f"{name} has no argument {_shown(key)}; its arguments are: {known}")
+            raise InvalidToolCall(
+                f"{name} has no argument {_shown(key)}; its arguments are: {known}"
+            )
     required = _required(action_type)
     values = {}
     for key, schema in schemas.items():
         if key in required and key not in given:
-            raise BadCall(f"{name} lacks its argument {key}: {_wanted(schema)}")
+            raise InvalidToolCall(f"{name} lacks its argument {key}: {_wanted(schema)}")
         if key in required or given.get(key) is not None:
             values[key] = _read(given[key], schema, key)
     return action_type(**values)
@@ -402,7 +404,7 @@ def carry_out_call(
         return replace(last, error="the page has judged this trial: nothing more can be done in it")
     try:
         action = action_of_call(name, arguments)
-    except BadCall as error:
+    except InvalidToolCall as error:
         return Transition(last.observation, error=str(error))
     return step(action)
 
@@ -411,28 +413,28 @@ def parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the arguments of a call, whatever tool it is for. A blank text stands for none.
 
     Raises:
-        BadCall: they are not a JSON object.
+        InvalidToolCall: they are not a JSON object.
     """
     given: Any = arguments
     if isinstance(arguments, str):
         try:
             given = json.loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError):  # Python's own texts differ between its versions
-            raise BadCall("the arguments are not valid JSON") from None
+            raise InvalidToolCall("the arguments are not valid JSON") from None
     if not isinstance(given, Mapping):
-        raise BadCall(f"the arguments must be a JSON object, not {_shown(given)}")
+        raise InvalidToolCall(f"the arguments must be a JSON object, not {_shown(given)}")
     return given
 
 
 def _read(value: Any, schema: Schema, name: str) -> Any:
-    """Return a value that keeps to a schema, with tuples for lists; a `BadCall` if it does not."""
+    """Return a value that keeps to a schema, with tuples for lists, or raise `InvalidToolCall`."""
     kind = schema["type"]
     if kind == "array" and isinstance(value, list | tuple):
         if schema["minItems"] <= len(value) <= schema["maxItems"]:
             return tuple(_read(item, schema["items"], name) for item in value)
     elif kind == "string" and isinstance(value, str):
         if re.search("[\ud800-\udfff]", value):
-            raise BadCall(f"{name} has half of a surrogate pair, which is not a character")
+            raise InvalidToolCall(f"{name} has half of a surrogate pair, which is not a character")
         if value in schema["enum"] if "enum" in schema else len(value) <= schema["maxLength"]:
             return value
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -440,7 +442,7 @@ def _read(value: Any, schema: Schema, name: str) -> Any:
         fits = kind in ("integer", "number") and schema["minimum"] <= value <= schema["maximum"]
         if fits and not (whole and value != int(value)):
             return int(value) if whole else value
-    raise BadCall(f"{name} must be {_wanted(schema)}, not {_shown(value)}")
+    raise InvalidToolCall(f"{name} must be {_wanted(schema)}, not {_shown(value)}")
 
 
 def _wanted(schema: Schema) -> str:

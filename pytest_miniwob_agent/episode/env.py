@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import StepLimit, TrialLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Event, Remark
 from pytest_miniwob_agent.core.observations import SCREENS, Observation, Shot, Transition
 from pytest_miniwob_agent.core.pace import Pace
-from pytest_miniwob_agent.core.parsing import BadCall, action_of_call, carry_out_call
+from pytest_miniwob_agent.core.parsing import InvalidToolCall, action_of_call, carry_out_call
 from pytest_miniwob_agent.core.protocols import (
     ActionCounter,
     Agent,
@@ -67,7 +67,7 @@ class Turns(Observer):
 
 def _actions_of(calls: Iterable[ToolCall]) -> Iterator[Action]:
     for call in calls:
-        with suppress(BadCall):
+        with suppress(InvalidToolCall):
             yield action_of_call(call.name, call.arguments)
 
 
@@ -134,7 +134,7 @@ class AgentEnv:
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
         """Carry out a model's tool call."""
         with self._alone():
-            with suppress(BadCall):
+            with suppress(InvalidToolCall):
                 self._turns.wait(action_of_call(name, arguments))
             steps, before = self._trace.step, self._trace.last
             after = carry_out_call(name, arguments, before, self._act)

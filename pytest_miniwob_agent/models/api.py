@@ -41,7 +41,7 @@ def digest_in(value: Any) -> str | None:
     return match[1] if match else None
 
 
-def take_out(body: Any) -> tuple[Any, dict[str, bytes]]:
+def extract(body: Any) -> tuple[Any, dict[str, bytes]]:
     """Return JSON with references in the place of pictures, and the PNGs by their digests.
 
     Data that a PNG can't hold stays as it is; a picture of another format becomes a PNG.
@@ -58,7 +58,7 @@ def take_out(body: Any) -> tuple[Any, dict[str, bytes]]:
     return _changed(body, change), taken
 
 
-def put_in(body: Any, read: Callable[[str], bytes]) -> Any:
+def embed(body: Any, read: Callable[[str], bytes]) -> Any:
     """Return JSON with pictures in the place of references; `read` returns the PNG of a digest."""
 
     def change(kind: str, data: str) -> tuple[str, str] | None:

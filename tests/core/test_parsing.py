@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_miniwob_agent.core.parsing import ANY_VERB, Unreadable, parse_action
+from pytest_miniwob_agent.core.parsing import ANY_VERB, ParseError, parse_action
 
 PAPER = {
     "click id=6": [
@@ -97,7 +97,7 @@ def test_a_further_action_is_read_with_all_actions(action, lines):
 @pytest.mark.parametrize("action", [action for action in FURTHER if not action.startswith("click")])
 def test_a_further_action_is_unreadable_without_all_actions(action):
     for line in FURTHER[action]:
-        with pytest.raises(Unreadable):
+        with pytest.raises(ParseError):
             parse_action(line)
 
 
@@ -111,7 +111,7 @@ def test_a_further_action_is_unreadable_without_all_actions(action):
     ],
 )  # fmt: skip
 def test_a_line_that_lacks_more_than_its_element_is_unreadable(line):
-    with pytest.raises(Unreadable):
+    with pytest.raises(ParseError):
         parse_action(line, all_actions=True)
 
 
@@ -175,7 +175,7 @@ def test_any_line_is_an_action_that_can_be_written_and_read_again_or_unreadable(
     line = " ".join([verb, *parts, text])
     try:
         command = parse_action(line, all_actions=True)
-    except Unreadable:
+    except ParseError:
         return
     action = command.action or command.on(1)
     assert parse_action(str(action), all_actions=True).action == action

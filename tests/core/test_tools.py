@@ -10,10 +10,10 @@ from support.scripted import Solving, play
 from pytest_miniwob_agent import (
     KEYS,
     Action,
-    BadCall,
     Click,
     Copy,
     Element,
+    InvalidToolCall,
     Press,
     StepLimit,
     Transition,
@@ -120,7 +120,7 @@ BAD_CALLS = {
 
 @pytest.mark.parametrize(("name", "arguments", "message"), BAD_CALLS.values(), ids=BAD_CALLS)
 def test_a_bad_call_is_named_shortly(name, arguments, message):
-    with pytest.raises(BadCall) as caught:
+    with pytest.raises(InvalidToolCall) as caught:
         action_of_call(name, arguments)
     assert message in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -148,7 +148,7 @@ def test_a_call_is_an_action_or_a_bad_call_and_nothing_else(call):
     name, arguments = call
     try:
         read = str(action_of_call(name, arguments))
-    except BadCall as error:
+    except InvalidToolCall as error:
         read = str(error)[:300]
     assert read.encode()
 

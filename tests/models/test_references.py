@@ -8,9 +8,9 @@ from support.drawn_pictures import base64_of, chat_body, opened, page_with_butto
 
 from pytest_miniwob_agent.models.api import (
     digests_in,
-    put_in,
+    embed,
+    extract,
     read_base64,
-    take_out,
     without_pictures,
 )
 from pytest_miniwob_agent.models.apis import CHAT, api_of
@@ -42,11 +42,11 @@ BODIES = {
 
 @pytest.mark.parametrize("path", BODIES)
 def test_a_picture_is_taken_out_of_each_form_of_request_and_put_in_again(path):
-    body, taken = take_out(BODIES[path])
+    body, taken = extract(BODIES[path])
     assert list(taken) == [DIGEST] == digests_in(body)
     assert DATA not in str(body)
-    assert put_in(body, taken.__getitem__) == BODIES[path]
-    assert take_out(body) == (body, {})
+    assert embed(body, taken.__getitem__) == BODIES[path]
+    assert extract(body) == (body, {})
     if path in list(BODIES)[:3]:
         [before], [after] = (api_of(path).messages(form) for form in (BODIES[path], body))
         assert before == after
@@ -65,7 +65,7 @@ def test_a_picture_becomes_a_png_of_the_same_pixels_with_nothing_else_in_it():
         assert not any(chunk in kept for chunk in (b"tEXt", b"eXIf", b"iCCP", b"tIME", b"pHYs"))
     assert read_base64(DATA) == (DIGEST, PNG)
     url = f"data:image/webp;base64,{base64_of(webp.getvalue())}"
-    assert digests_in(take_out(user({"type": "image_url", "image_url": {"url": url}}))[0]) == [
+    assert digests_in(extract(user({"type": "image_url", "image_url": {"url": url}}))[0]) == [
         DIGEST
     ]
 
@@ -81,21 +81,21 @@ def test_a_picture_becomes_a_png_of_the_same_pixels_with_nothing_else_in_it():
 )
 def test_what_is_not_a_picture_that_a_png_holds_stays_as_it_is(url):
     body = user({"type": "image_url", "image_url": {"url": url}})
-    assert take_out(body) == (body, {})
-    assert take_out(body)[0] is body
+    assert extract(body) == (body, {})
+    assert extract(body)[0] is body
 
 
 def test_a_text_that_looks_like_a_picture_or_a_reference_is_a_text():
     text = f"{URL} pictures/{DIGEST}.png"
     for content in (URL, f"pictures/{DIGEST}.png", text):
         body = {"messages": [{"role": "user", "content": content}]}
-        assert take_out(body)[0] is body
-        assert put_in(body, lambda digest: b"") is body
+        assert extract(body)[0] is body
+        assert embed(body, lambda digest: b"") is body
         assert digests_in(body) == []
 
 
 def test_requests_that_differ_in_pictures_alone_are_alike_without_them():
-    one, other = (take_out(chat_body(png))[0] for png in (PNG, page_with_button(left=42)))
+    one, other = (extract(chat_body(png))[0] for png in (PNG, page_with_button(left=42)))
     assert one != other
     assert without_pictures(one) == without_pictures(other)
 
@@ -105,5 +105,5 @@ def test_pictures_that_stay_in_a_request_are_not_left_out_of_it():
         user({"type": "image_url", "image_url": {"url": f"data:image/svg+xml;base64,{data}"}})
         for data in ("PHN2Zy8+", "PHN2Zz48L3N2Zz4=")
     ]
-    one, other = (without_pictures(take_out(body)[0]) for body in bodies)
+    one, other = (without_pictures(extract(body)[0]) for body in bodies)
     assert one != other

@@ -35,7 +35,7 @@ from pytest_miniwob_agent.core.parsing import (
     ANY_VERB,
     VERB,
     Command,
-    Unreadable,
+    ParseError,
     parse_action,
     quote,
 )
@@ -148,7 +148,7 @@ class _Solver:
                 self._play(trial)
             except StepLimit as limit:
                 trial.ending, trial.detail = Ending.STEP_LIMIT, str(limit)
-            except Unreadable as error:
+            except ParseError as error:
                 trial.ending, trial.detail = Ending.EXCEPTION, str(error)
                 trial.invalid = trial.invalid or str(error)
             self._note(TrialEnded(trial.ending, trial.detail))
@@ -175,7 +175,7 @@ class _Solver:
         while plan := self._agent.planner(self._dialogue, trial):
             trial.stage = len(trial.actions)
             for command in plan:
-                if isinstance(command, Unreadable):
+                if isinstance(command, ParseError):
                     raise command
                 if self._act(trial, self._ground(trial, command)):
                     return
@@ -228,7 +228,7 @@ class _Solver:
             reply = self._dialogue.ask(prompt, "reflect")
             try:
                 step, command = parse_suggestion(reply, self._agent.all_actions, len(trial.screens))
-            except Unreadable as error:
+            except ParseError as error:
                 prompt = self._dialogue.fill("reflect-again", prompt=prompt, problem=str(error))
                 continue
             self._memory.correct(trial, step, command)
@@ -246,13 +246,13 @@ class _Solver:
             return command.action
         trial.invalid = command.line
         if not self._agent.asks_for_elements:
-            raise Unreadable(f"no element in {command.line!r}")
+            raise ParseError(f"no element in {command.line!r}")
         screen = self._dialogue.screen(trial)
         prompt = self._dialogue.fill("ground", screen=screen, action=command.line)
         reply = self._dialogue.ask(prompt, "ground")
         element = parse_id(reply)
         if element is None:
-            raise Unreadable(f"no element for {command.line!r}: {quote(reply)}")
+            raise ParseError(f"no element for {command.line!r}: {quote(reply)}")
         trial.invalid = ""
         return command.on(element)
 
@@ -280,7 +280,7 @@ def parse_suggestion(reply: str, all_actions: bool, screens: int) -> tuple[int, 
     sentence warns of are skipped: those after words such as `instead of` and `not`.
 
     Raises:
-        Unreadable: no action is suggested, or one for a step beyond the number of screens.
+        ParseError: no action is suggested, or one for a step beyond the number of screens.
     """
     verb = ANY_VERB if all_actions else VERB
     _, *pieces = _INDEX.split(reply)
@@ -292,10 +292,10 @@ def parse_suggestion(reply: str, all_actions: bool, screens: int) -> tuple[int, 
             if not commands:
                 continue
             if (step := int(number[:100])) >= screens:
-                raise Unreadable(f"there is no screen for an action {step} among those above")
+                raise ParseError(f"there is no screen for an action {step} among those above")
             whole = (command for command in commands if command.action is not None)
             return step, next(whole, commands[0])  # preferably one that names its element
-    raise Unreadable(f"no suggestion in the reply: {quote(reply)}")
+    raise ParseError(f"no suggestion in the reply: {quote(reply)}")
 
 
 def _clauses(sentence: str, verb: re.Pattern[str]) -> Iterator[list[str]]:
@@ -322,7 +322,7 @@ def _parse_start(text: str, all_actions: bool) -> Command | None:
     for end in range(len(words), 0, -1):
         try:
             command = parse_action(" ".join(words[:end]), all_actions)
-        except Unreadable:
+        except ParseError:
             continue
         return command if command.action is not None or end > 1 else None  # not a bare `click`
     return None

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.core.parsing import (
     ID,
     VERB,
     Command,
-    Unreadable,
+    ParseError,
     id_of,
     parse_action,
     quote,
@@ -218,7 +218,7 @@ _NOTHING = re.compile(
 _PLAN = re.compile(r"^[ \t#*`]{0,20}plan[ \t]{0,20}:[ \t*`]*+", re.I | re.M)
 _LONE_ID = re.compile(r"\D{0,20}(\d+)\D{0,20}")
 
-Plan = list[Command | Unreadable]
+Plan = list[Command | ParseError]
 """Commands, and behind them an error if the next line could not be read."""
 
 
@@ -230,7 +230,7 @@ def parse_plan(reply: str, all_actions: bool = False) -> Plan:
     that nothing is left to do.
 
     Raises:
-        Unreadable: there is no action.
+        ParseError: there is no action.
     """
     verb = ANY_VERB if all_actions else VERB
     reply = _PLAN.split(reply)[-1]
@@ -239,10 +239,10 @@ def parse_plan(reply: str, all_actions: bool = False) -> Plan:
         if verb.match(strip_marks(line)):
             try:
                 plan.append(parse_action(line, all_actions))
-            except Unreadable as error:
+            except ParseError as error:
                 return [*plan, error]
     if not plan and not _NOTHING.fullmatch(reply):
-        raise Unreadable(f"no action in the reply: {quote(reply)}")
+        raise ParseError(f"no action in the reply: {quote(reply)}")
     return plan
 
 
@@ -264,7 +264,7 @@ class Dialogue:
     """The prompts about a trial, and the model's replies.
 
     A planner returns the actions to take next, none if nothing is left to do; it raises
-    `Unreadable` if a reply has no action. `sketch` is the rough plan of `plan_then_adapt`.
+    `ParseError` if a reply has no action. `sketch` is the rough plan of `plan_then_adapt`.
     """
 
     llm: LLM

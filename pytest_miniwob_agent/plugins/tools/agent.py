@@ -31,7 +31,7 @@ from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.errors import StepLimit
 from pytest_miniwob_agent.core.events import Completion, Ending, Note, TrialEnded
 from pytest_miniwob_agent.core.observations import SCREENS, Transition
-from pytest_miniwob_agent.core.parsing import BadCall, parse_arguments, tools_of
+from pytest_miniwob_agent.core.parsing import InvalidToolCall, parse_arguments, tools_of
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.screen import render
 
@@ -259,7 +259,7 @@ def _echo(name: str, arguments: str) -> dict[str, str]:
         given = parse_arguments(arguments)
         sendable = well_formed(given)
         arguments = arguments.strip() if sendable is given else json.dumps(sendable)
-    except BadCall:
+    except InvalidToolCall:
         arguments = ""
     if not arguments or len(arguments) > ARGUMENTS_LIMIT:
         arguments = "{}"

@@ -12,7 +12,7 @@ from pytest_miniwob_agent.agents.reflective import ReflectiveAgent
 from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Element
-from pytest_miniwob_agent.models.api import digests_in, take_out
+from pytest_miniwob_agent.models.api import digests_in, extract
 from pytest_miniwob_agent.pictures import digest_of
 from pytest_miniwob_agent.testing import FakePage, VisibleFakePage
 
@@ -36,7 +36,7 @@ def play(replies, screen, env=None, **variant):
 
 
 def pictures(llm):
-    return [digests_in(take_out(request.body)[0]) for request in llm.requests]
+    return [digests_in(extract(request.body)[0]) for request in llm.requests]
 
 
 @pytest.mark.parametrize("screen", ["picture", "both"])

@@ -5,7 +5,7 @@ import pytest
 from pytest_miniwob_agent.agents.reflective import parse_suggestion
 from pytest_miniwob_agent.agents.reflective.dialogue import parse_id, parse_plan
 from pytest_miniwob_agent.core.actions import Click, Copy, Paste, Press, Select
-from pytest_miniwob_agent.core.parsing import Unreadable
+from pytest_miniwob_agent.core.parsing import ParseError
 
 
 def test_an_id_is_read_by_its_form_or_as_the_only_number():
@@ -83,5 +83,5 @@ def test_further_actions_are_read_only_where_they_are_allowed():
     ["", "click id=7", "For action index=2, do better.", "For action index=2, don't press ENTER."],
 )
 def test_a_reply_without_a_suggestion_is_unreadable(reply):
-    with pytest.raises(Unreadable):
+    with pytest.raises(ParseError):
         parse_suggestion(reply, False, 9)
