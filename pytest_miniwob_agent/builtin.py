@@ -37,6 +37,7 @@ BUILTIN = {
         "playwright": (),
         "report": ("report", "trace"),
         "otel": ("otel",),
+        "transcripts": (),
     }.items()
 }
 """By the names that `-p no:NAME` blocks, in the order in which their commands and options show."""

@@ -158,6 +158,22 @@ def pytest_miniwob_links(config: pytest.Config, outcome: Outcome) -> Mapping[str
     return {}
 
 
+@hookspec
+def pytest_miniwob_transcript(
+    item: pytest.Item, report: pytest.TestReport, text: str, outcome: Outcome
+) -> None:
+    """Take the transcript of an item that has a result, in the process that runs it.
+
+    It is made of an unsolved item, which shows it, and of all if a plugin has this hook.
+
+    Args:
+        item: pytest's item.
+        report: its report, which may be changed.
+        text: the transcript; its first line is the verdict.
+        outcome: the item's outcome.
+    """
+
+
 @hookspec(firstresult=True)
 def pytest_miniwob_picture(config: pytest.Config, name: str) -> Path | None:
     """Find the file of a picture of an outcome, by its name."""

@@ -31,7 +31,6 @@ from pytest_miniwob_agent.plugin.reading import (
     read_settings,
     record_command,
 )
-from pytest_miniwob_agent.plugin.reports import EXPORTS, Exports
 from pytest_miniwob_agent.plugin.results import BASELINE, load_baseline
 from pytest_miniwob_agent.plugin.state import STATE, Selection, State
 from pytest_miniwob_agent.plugin.steps import PendingCalls, ResultsFile, RunFinished
@@ -44,10 +43,6 @@ from pytest_miniwob_agent.terminal.run import (
     show_missing,
     verbose_status,
 )
-
-_REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
-"""Plugins that report, as `Exports` calls them, and the options that have them report."""
-
 
 _SHOWING = ("cacheshow", "collectonly", "setupplan", "show_fixtures_per_test", "showfixtures")
 """Options of sessions that only show something, so that nothing is read for a run or written."""
@@ -96,9 +91,6 @@ def begin(session: pytest.Session) -> None:
             state.no_baseline = baseline
         elif baseline is not None:
             config.stash[BASELINE] = baseline
-        if plugins := [name for name, key in _REPORTING.items() if config.getoption(key, None)]:
-            config.stash[EXPORTS] = Exports(plugins, settings.sent_only_texts)
-            manager.register(config.stash[EXPORTS], "miniwob-exports")
         config.hook.pytest_miniwob_begin(session=session)
         if hasattr(config, "workerinput"):
             shared = config.workerinput["miniwob_shared"]
@@ -235,6 +227,11 @@ class Controller:
         verdict = self._results and self._results.verdict
         if (verdict and verdict.failed) or self._problems:
             session.exitstatus = max(session.exitstatus, pytest.ExitCode.TESTS_FAILED)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
+        """Leave keys out of the log records of pytest-json-report, which it keeps by itself."""
+        json_report.update(mask(json_report, self._state.settings.sent_only_texts))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
     def pytest_show_missing_once(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from base64 import b64encode
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +16,6 @@ from pytest_miniwob_agent.plugin.collection import problem_of
 from pytest_miniwob_agent.plugin.item import RUN, ItemRun
 from pytest_miniwob_agent.plugin.reading import settings_of, show_command
 from pytest_miniwob_agent.plugin.results import BASELINE
-
-_GIVEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 
 
 def begin_run(item: pytest.Item) -> None:
@@ -92,9 +88,10 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
     unsolved = outcome.status is Status.UNSOLVED and _is_failed_check(call)
     item.user_properties.extend(_properties(outcome.result))
     report.user_properties = list(item.user_properties)
-    exports = item.config.stash.get(EXPORTS, None)
-    if outcome.episode is not None and (unsolved or exports):
-        more, hook = {}, item.config.hook
+    hook = item.config.hook
+    wanted = unsolved or hook.pytest_miniwob_transcript.get_hookimpls()
+    if outcome.episode is not None and wanted:
+        more = {}
         if outcome.cassette and not outcome.result.app:  # else it is not what was recorded
             more["all of it"] = show_command(item, outcome.result.case)
         for links in joined(hook.pytest_miniwob_links(config=item.config, outcome=outcome)):
@@ -110,8 +107,7 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
                     traceback.reprentries = []
         elif unsolved:
             report.sections.append(("MiniWoB++ transcript", text))
-        if exports is not None:
-            exports.give(item, report, text, outcome)
+        hook.pytest_miniwob_transcript(item=item, report=report, text=text, outcome=outcome)
     if (baseline := item.config.stash.get(BASELINE, None)) is not None:
         baseline.apply(item, report, excusable=unsolved)
 
@@ -143,59 +139,6 @@ def _properties(result: Result) -> list[tuple[str, str | int]]:
     else:
         found["reason"] = sanitize_line(result.reason) or None
     return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
-
-
-class Exports:
-    """Gives an item's transcript, and its last picture if there is one, to reporting plugins.
-
-    That happens in the process that runs the item, under pytest-xdist the worker: the Allure plugin
-    writes its files there, pytest-html and pytest-json-report send theirs with the item's report.
-
-    Args:
-        plugins: the plugins that report on this run: `html`, `json`, `allure`.
-        known: texts of this run that are shown nowhere.
-    """
-
-    def __init__(self, plugins: list[str], known: list[str]) -> None:
-        self._plugins = plugins
-        self._known = known
-
-    def give(self, item: pytest.Item, report: Any, transcript: str, outcome: Outcome) -> None:
-        """Attach the transcript to an item, and the last picture that the run's report has."""
-        given = item.stash[_GIVEN] = {"miniwob_transcript": transcript}
-        picture: Path | None = None
-        if outcome.pictures:
-            find, name = item.config.hook.pytest_miniwob_picture, outcome.pictures[-1].name
-            picture = find(config=item.config, name=name)
-        if picture is not None:
-            given["miniwob_picture"] = str(picture)
-        if "html" in self._plugins:
-            from pytest_html import extras
-
-            more = [extras.text(transcript, name="transcript")]
-            if picture is not None:
-                more.append(extras.png(b64encode(picture.read_bytes()).decode(), "last screen"))
-            report.extras = [*getattr(report, "extras", ()), *more]
-        if "allure" in self._plugins:
-            import allure
-
-            allure.attach(transcript, "transcript", allure.attachment_type.TEXT)
-            if picture is not None:
-                allure.attach.file(str(picture), "last screen", allure.attachment_type.PNG)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_json_runtest_metadata(self, item: pytest.Item) -> dict[str, str]:
-        """Answer pytest-json-report, which asks at each part of an item."""
-        return item.stash.get(_GIVEN, {})
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
-        """Leave keys out of the log records of pytest-json-report, which it keeps by itself."""
-        json_report.update(mask(json_report, self._known))
-
-
-EXPORTS = pytest.StashKey[Exports]()
-"""Key of the exports in the stash of a run's configuration, where other plugins report."""
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:

@@ -7,6 +7,7 @@ of `hookspec`, whose functions import what they need.
 - `apps`: items on running apps, whose traffic is recorded.
 - `playwright`: a solved item as a Playwright test.
 - `report`: the HTML report; `otel`: traces by OpenTelemetry.
+- `transcripts`: transcripts for pytest-html, pytest-json-report and Allure.
 - `papers`: the tables of the papers; `export`: results as CSV.
 - `certify`: whether pages and apps are deterministic.
 - `batch`: deferred calls by a provider's Batch API.

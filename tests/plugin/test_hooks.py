@@ -50,6 +50,9 @@ MINE = """
     def pytest_miniwob_links(outcome):
         return {"the ticket": "T-1"}
 
+    def pytest_miniwob_transcript(text, outcome):
+        print(text, "- transcript of", outcome.case)
+
     def pytest_miniwob_agents():
         return {"mine": "pytest_miniwob_agent.agents.reflective:ReflectiveAgent"}
 
@@ -149,7 +152,10 @@ def test_a_plugin_adds_to_runs(project):
     )
     assert not project.path.joinpath("count").exists()  # nothing was judged
     result = project.runpytest("--miniwob-baseline=base.jsonl", *options)
-    result.stdout.fnmatch_lines(["*observed n-screen-n-step/click-menu-2/1", "*counted into count"])
+    case = "n-screen-n-step/click-menu-2/1"
+    result.stdout.fnmatch_lines_random(
+        [f"*observed {case}", f"the ticket: T-1 - transcript of {case}", "*counted into count"]
+    )
     assert project.path.joinpath("count").read_text() == "2"
 
 

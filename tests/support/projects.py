@@ -10,7 +10,7 @@ REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "
 """The built-in prompt texts of the default agent."""
 
 REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
-"""Plugins that are installed for test_exports.py; pyproject.toml keeps them out of this run."""
+"""Plugins that are installed for test_transcripts.py; pyproject.toml keeps them out of this run."""
 
 OF_APPS = ("django", "flask")
 """Plugins that are installed for tests/apps."""
