@@ -1,0 +1,103 @@
+"""The model of an item: behind its cassette, and with the limits on what a run may ask for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_miniwob_agent.cassettes.folder import family_of, model_folder, stem
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.protocols import Agent, Normalizer
+from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.plugin.collection import Problem
+from pytest_miniwob_agent.plugin.state import STATE
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.recording import RecordedModel
+    from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
+
+
+@contextmanager
+def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterator[RecordedModel]:
+    """Open the tape of an item, yield the model behind it, and close its files.
+
+    Raises:
+        UsageError: no model is named.
+        CassetteError: see `RecordedModel` and `ItemFiles`.
+    """
+    from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+    from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
+
+    state, case, model = item.config.stash[STATE], problem.case, problem.setup.model
+    settings, say = state.settings, partial(_say, item.config)
+    if model is None:
+        raise UsageError(
+            "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
+            f"Recorded ones are folders of {settings.cassettes / agent.name}"
+        )
+    folder = model_folder(agent.name, model)
+    if case.setup not in ("", folder):
+        raise UsageError(
+            f"the miniwob marker names {case.setup}, but the fixture miniwob_agent gives the "
+            f"agent {agent.name!r}: leave out the fixture, or the marker's agents"
+        )
+    files = ItemFiles(
+        settings.cassettes,
+        stem(folder, case),
+        Record(settings.record),
+        family=family_of(agent),
+        state=settings.pending.parent,
+        run=state.shared,
+        allow=app.allow if (app := problem.page.app) else (),
+        on_wait=say,
+    )
+    budget = _budget(item.config, model) if files.mode.live else None
+
+    def connect(on_unusable: OnUnusable) -> LiveModel:
+        from pytest_miniwob_agent.models.client import LiveModel
+
+        if files.existed and (forecast := state.take_drift_forecast()):
+            say(forecast)
+        return LiveModel(
+            model,
+            settings.llm_params,
+            base_url=settings.base_url,
+            key_variable=settings.key_variable,
+            budget=budget,
+            on_unusable=on_unusable,
+            past_mocks=state.past_mocks,
+        )
+
+    normalize = agent.normalize if isinstance(agent, Normalizer) else None
+    with closing(files), closing(Server(connect, budget)) as server:
+        yield RecordedModel(files, server, model, settings.kept_params, normalize)
+
+
+def _budget(config: pytest.Config, model: str) -> Budget | None:
+    """Return the limits on the run's live calls, for those of a model."""
+    state = config.stash[STATE]
+    if state.shared is None:
+        return None
+    # What is under way when the cost is reached adds to it.
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    settings = state.settings
+    return Budget(
+        state.shared,
+        calls=settings.max_calls,
+        cost=settings.max_cost,
+        price=settings.price_of(model),
+        concurrency=settings.concurrency or (workers if settings.max_cost else None),
+        controller=state.controller,
+    )
+
+
+def _say(config: pytest.Config, text: str) -> None:
+    """Show a line while an item runs, whose output is captured."""
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else nullcontext():
+        print(f"\n{text}", file=sys.stderr, flush=True)
