@@ -31,19 +31,19 @@ Command = tuple[str, dict[str, Any]]
 """A command's name, such as `Page.reload`, and its parameters."""
 
 CLOSE_TIMEOUT = 5.0
-"""Real seconds that a browser may take to close a connection."""
+"""Wall-clock seconds that a browser may take to close a connection."""
 
 PATIENCE = 2.0
-"""Real seconds after which a browser that is silent may be gone."""
+"""Wall-clock seconds after which a browser that is silent may be gone."""
 
 LAST_LIMIT = 3600.0
-"""Real seconds after which nothing is waited for any more, whatever the reason: a program that has
-the page may ask a model before it answers what the page waits for."""
+"""Wall-clock seconds after which nothing is waited for any more, whatever the reason: a program
+that has the page may ask a model before it answers what the page waits for."""
 
-NO_SESSION = -32001  # the code of the browser's error where a window is closed
+NO_SESSION = -32001  # the code of the browser's error if a window is closed
 
 REPLACED = "Cannot find context"
-"""Begins the browser's error where a document is gone; nothing was evaluated then."""
+"""Begins the browser's error if a document is gone; nothing was evaluated then."""
 
 CLOSE = "Page.handleJavaScriptDialog"
 """The command that answers a dialog."""
@@ -63,7 +63,7 @@ def open_socket(
     headers: Mapping[str, str] | None = None,
     ssl: SSLContext | None = None,
 ) -> ClientConnection:
-    """Open a WebSocket to a browser, which may take some real seconds.
+    """Open a WebSocket to a browser, which may take some wall-clock seconds.
 
     `direct` uses no proxy of the environment. Raises an `OSError` or a `WebSocketException`.
     """
@@ -197,7 +197,7 @@ class DevTools(Client):
     ) -> None:
         super().__init__(socket)
         self.timeout = timeout
-        """Real seconds that the answers to commands may take."""
+        """Wall-clock seconds that the answers to commands may take."""
         self._parsed: list[dict[str, Any]] = []
         self._first = 0
         self._known: set[str] = set()

@@ -56,7 +56,7 @@ from pytest_miniwob_agent.core.app import (
 from pytest_miniwob_agent.core.errors import MiniwobError, PageError
 
 POLL = 0.02
-"""Real seconds between two questions whether the app may still send something."""
+"""Wall-clock seconds between two questions whether the app may still send something."""
 
 
 class Gate:

@@ -184,10 +184,11 @@ FLYING = 2
 """It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
 
 ANNOUNCED = 0.2
-"""Real seconds to wait for the event that tells the order of a request which is paused already."""
+"""Wall-clock seconds to wait for the event that tells the order of a request that is paused
+already."""
 
 SCRIPT = 10.0
-"""Real seconds to wait for it where a script may run on, and for the end of a script."""
+"""Wall-clock seconds to wait for it if a script may run on, and for the end of a script."""
 
 
 class UnderWay:
@@ -259,7 +260,7 @@ class UnderWay:
 
     @property
     def patience(self) -> float:
-        """Real seconds to wait until paused ones are announced.
+        """Wall-clock seconds to wait until paused ones are announced.
 
         A script that asks for them may run on; icons and the like may never be announced.
         """

@@ -51,7 +51,7 @@ ROOM = 4 << 20
 """Bytes of temporary files that a browser needs; with less, chromedriver waits for it a minute."""
 
 LOOPBACK_TIMEOUT = 5.0
-"""Real seconds to wait for a connection to this machine itself, which takes microseconds."""
+"""Wall-clock seconds to wait for a connection to this machine itself, which takes microseconds."""
 
 
 def is_shell(path: str) -> bool:
@@ -176,7 +176,7 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
+        """Start a browser with complete options; it has `timeout` wall-clock seconds to answer."""
         browser = options.binary_location
         driver_path = find_driver(browser)
         try:

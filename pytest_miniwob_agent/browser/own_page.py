@@ -55,7 +55,7 @@ PAGES = ("text/html", "application/xhtml+xml")
 """The media types of files that are pages."""
 
 POLL = 0.002
-"""Real seconds between two questions whether the next page is there."""
+"""Wall-clock seconds between two questions whether the next page is there."""
 
 
 def open_page(browser: Browser, case: Case, page: TaskPage) -> MiniwobPage:

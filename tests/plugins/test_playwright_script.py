@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 import pytest
 from support.playwright_scripts import run_scripts
 
-from pytest_miniwob_agent.plugins.playwright.script import ON_APP, module_of, name_in
+from pytest_miniwob_agent.plugins.playwright.script import ON_APP, find_module, name_in
 
 PAGE = """<!DOCTYPE html>
 <h1>Guests</h1>
@@ -241,7 +241,7 @@ def test_the_setup_of_an_apps_task_is_found_in_lists_and_dicts(pytester):
     pytester.syspathinsert()
     shop = __import__("shop_tasks")
     for task, name in ((shop.IN_DICT["list"], "IN_DICT['list']"), (shop.IN_LIST[1], "IN_LIST[1]")):
-        assert module_of(file) is shop
+        assert find_module(file) is shop
         assert name_in(shop, task, "setup") == f"{name}.setup"
         assert name_in(shop, task) == name
 

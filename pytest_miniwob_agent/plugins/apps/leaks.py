@@ -77,18 +77,19 @@ class Leaks:
         ]
         hidden = [leak.secret for leak in leaks if leak.replaced]
         if hidden:
-            lines.append(f"AppTask(redact=[{_raw(hidden)}]) keeps them from page and recording")
+            lines.append(
+                f"AppTask(redact=[{_patterns(hidden)}]) keeps them from page and recording"
+            )
         if len(hidden) < len(leaks):
             which = "the others" if hidden else "them"
             lines.append(
                 f"`redact` can't replace {which} where they are: let the app leave them out"
             )
         if named := [secret for _, secret, _ in leaks if secret.text and secret.kind != REDACTED]:
-            lines.append(f"what is no secret belongs in AppTask(allow=[{_raw(named)}])")
+            lines.append(f"what is no secret belongs in AppTask(allow=[{_patterns(named)}])")
         raise CassetteError("\n  ".join(lines))
 
 
-def _raw(secrets: Sequence[Secret]) -> str:
-    """Return the patterns of secrets as Python."""
+def _patterns(secrets: Sequence[Secret]) -> str:
     patterns = dict.fromkeys(secret.pattern.replace('"', r"\x22") for secret in secrets)
     return ", ".join(f'r"{pattern}"' for pattern in patterns)

@@ -44,13 +44,14 @@ from pytest_miniwob_agent.plugins.apps.live_sockets import (
 )
 
 PATIENCE = 20.0
-"""Real seconds that an app may take to answer; after that the page goes on without: a long poll."""
+"""Wall-clock seconds that an app may take to answer; then it is a long poll, and the page goes
+on."""
 
 CROWDED = 1.0
-"""Real seconds after which a request of a script is set aside for others that wait for it."""
+"""Wall-clock seconds after which a request of a script is set aside for others that wait for it."""
 
 POLL = 0.02
-"""Real seconds between two questions whether a request is to be set aside."""
+"""Wall-clock seconds between two questions whether a request is to be set aside."""
 
 PART = 2**16
 """Bytes of an answer that are read at a time."""
@@ -67,7 +68,7 @@ PLACE = frozenset(
     ("accept-encoding", "alt-svc", "connection", "content-encoding", "content-length", "date",
      "host", "keep-alive", "server", "strict-transport-security", "transfer-encoding")
 )  # fmt: skip
-"""Headers of a connection or of a moment, which are none of the page's."""
+"""Headers of a connection or of a moment, which don't concern the page."""
 
 DAY = 86_400
 """Seconds."""
@@ -78,7 +79,7 @@ _DATE = re.compile(r";\s*expires=([^;]*)", re.IGNORECASE)
 _DOMAIN = re.compile(r";\s*domain=[^;]*", re.IGNORECASE)
 
 
-def address_of(task: AppTask, name: str, app: object) -> str:
+def parse_address(task: AppTask, name: str, app: object) -> str:
     """Return the address of an app: the value of the fixture of this name, or its `url`.
 
     Raises:
@@ -113,7 +114,7 @@ def _without_user(address: str) -> tuple[str, dict[str, str]]:
 
 
 def _shown_origin(address: str, name: str) -> str:
-    """Return the origin that an app has in the browser: its own, or a fixed one if it runs here."""
+    # An app on this machine may have another port in each run.
     parts = urlsplit(address)
     local = LOCAL.fullmatch(parts.hostname or "")
     return f"{parts.scheme}://{name}.localhost" if local else address
@@ -166,7 +167,7 @@ class _Https(urllib3.HTTPSConnectionPool):
         super().__init__(host, *args, **kwargs, ssl_context=trusting(host))
 
     def _validate_conn(self, conn: Any) -> None:
-        """Connect, without a warning."""
+        # Urllib3's own warns if the certificate is not verified.
         if conn.is_closed:
             conn.connect()
 
@@ -254,7 +255,7 @@ class LiveApp:
         def ask() -> None:
             try:
                 asked.set_result(self._ask(request))
-            except Exception as error:  # noqa: BLE001 - it is raised where it is asked for
+            except Exception as error:  # noqa: BLE001 - raised to whoever waits for it
                 asked.set_exception(error)
 
         threading.Thread(target=ask, daemon=True).start()
@@ -294,12 +295,11 @@ class LiveApp:
         return PageResponse(0, socket=socket)
 
     def _number(self) -> int:
-        """The number of an answer that comes later: less than 0, as those of sockets are more."""
+        # Below 0, as sockets have the numbers above it.
         self._count -= 1
         return self._count
 
     def _relay(self, request: PageRequest) -> None:
-        """Do with a socket what the page does."""
         sockets, socket = self._sockets, request.socket
         match request.method:
             case "OPEN" if request.kind == "WebSocket":
@@ -359,7 +359,7 @@ class LiveApp:
                 self._sockets.pass_on(socket, found)
                 return self._for_page(request, PageResponse(found.status, kept, socket=socket))
             _check_coding(found, request)
-            body = self._body_of(found, request)
+            body = self._read_body(found, request)
         except HTTPError as error:
             if request.leads:
                 raise self._unanswered(request, error) from None
@@ -375,8 +375,7 @@ class LiveApp:
             f"run? AppTask {self._task.name!r} names it by app={self._task.app!r}"
         )
 
-    def _body_of(self, found: BaseHTTPResponse, request: PageRequest) -> bytes:
-        """Read an answer, which may have no end."""
+    def _read_body(self, found: BaseHTTPResponse, request: PageRequest) -> bytes:
         parts, size = [], 0
         while part := found.read(PART):
             parts.append(part)
@@ -421,13 +420,12 @@ class LiveApp:
         return self._secrets.setdefault(found[0], f"redacted-{len(self._secrets) + 1}")
 
     def close(self) -> None:
-        """Close the connections."""
         self._sockets.leave_all()
         self._pool.clear()
 
 
 class _Names:
-    """Other names of hosts and origins, in texts and addresses; these may be quoted in others."""
+    """Other names of hosts and origins, in text and addresses; these may be quoted in others."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = {quote(name, safe=""): quote(new, safe="") for name, new in names.items()}
@@ -437,7 +435,6 @@ class _Names:
         self._pattern = re.compile(f"{before}(?:{'|'.join(longest_first)}){after}")
 
     def replaced(self, text: str) -> str:
-        """Return a text with them."""
         if not self._names:
             return text
         return self._pattern.sub(lambda found: self._names[found[0]], text)
@@ -459,7 +456,7 @@ def _apart(date: str, clock: float) -> str:
 
 
 def _check_coding(found: BaseHTTPResponse, request: PageRequest) -> None:
-    """Raise a `PageError` where nothing here can decompress an answer."""
+    """Raise a `PageError` if nothing here can decompress an answer."""
     for coding in found.headers.get("content-encoding", "").lower().split(","):
         if coding.strip() not in ("", "identity", *found.CONTENT_DECODERS):
             found.close()
@@ -472,7 +469,8 @@ def _check_coding(found: BaseHTTPResponse, request: PageRequest) -> None:
 def _lasting(name: str, value: str, *, own: bool) -> str:
     """A header as it holds in a later replay: a cookie that lasts does so as long as the trial.
 
-    Without `own`, the host has another name in the browser, and the cookie's domain is none there.
+    Without `own`, the host has another name in the browser, where the cookie's domain would not
+    match.
     """
     if name.lower() != "set-cookie":
         return value
@@ -481,7 +479,6 @@ def _lasting(name: str, value: str, *, own: bool) -> str:
 
 
 def _is_gone(cookie: str) -> bool:
-    """True if a cookie is removed, by its age or else by its date."""
     if age := _AGE.search(cookie):
         return int(age[1]) <= 0
     found = _DATE.search(cookie)

@@ -25,23 +25,23 @@ from pytest_miniwob_agent.core.app import PageMessage
 from pytest_miniwob_agent.core.errors import PageError
 
 SILENCE = 0.3
-"""Real seconds without a message after which a recording goes on, as no more is to be expected."""
+"""Wall-clock seconds without a message after which a recording expects no more, and goes on."""
 
 STALLED = 2.0
 """The same for an answer that comes in parts."""
 
 LONGEST = 3.0
-"""Real seconds, while the page's clock stands still, for which a socket is waited for that is never
-silent."""
+"""Wall-clock seconds, while the page's clock stands still, that a socket which is never silent is
+waited for."""
 
 LONGEST_ANSWER = 60.0
 """The same for an answer that comes in parts."""
 
 CONNECTING = 10.0
-"""Real seconds that a socket may take to open."""
+"""Wall-clock seconds that a socket may take to open."""
 
 CLOSING = 2.0
-"""Real seconds that an app may take to close a socket that the page has closed."""
+"""Wall-clock seconds that an app may take to close a socket that the page has closed."""
 
 NETWORK_ERROR = "a network error for the page, as the app did not answer in full"
 """What is said of an answer that was not to be had, with the reason."""
@@ -66,11 +66,11 @@ class Inbox:
     """What has come for the page, and until when more is waited for; any thread may use it.
 
     Args:
-        to_page: rewrites a text for the page.
+        to_page: rewrites a string for the page.
         largest: bytes that can be recorded in a trial.
 
     Attributes:
-        error: what went wrong where the app's messages are read.
+        error: what went wrong as the app's messages were read.
     """
 
     def __init__(self, to_page: Callable[[str], str], largest: int) -> None:
@@ -100,7 +100,7 @@ class Inbox:
                 self._until[socket] = max(end, min(time.monotonic() + SILENCE, most)), most
 
     def put(self, socket: int, type_: str, silence: float = SILENCE, **more: object) -> None:
-        """Add a message of a socket that is open; texts are rewritten. Raises a `TooLarge`."""
+        """Add a message of a socket that is open; strings are rewritten. Raises a `TooLarge`."""
         data = more.get("data")
         self._left -= len(data) if isinstance(data, str | bytes) else 0
         if self._left < 0:
@@ -150,7 +150,6 @@ class Sockets:
         self._ends: dict[int, ClientConnection | BaseHTTPResponse] = {}
 
     def open(self, socket: int, address: str, path: str, headers: dict[str, str]) -> None:
-        """Open a WebSocket at an address such as `http://127.0.0.1:8000`."""
         self._inbox.expect(socket, CONNECTING)
         self._run(socket, self._read_socket, f"ws{address.removeprefix('http')}{path}", headers)
 
@@ -165,7 +164,6 @@ class Sockets:
         self._run(socket, self._read_parts, found)
 
     def send(self, socket: int, data: str | bytes) -> None:
-        """Send a message."""
         self._inbox.stir()
         end = self._ends.get(socket)
         with suppress(ConnectionClosed):
@@ -192,7 +190,6 @@ class Sockets:
                 end.shutdown()
 
     def leave_all(self) -> None:
-        """Close all sockets."""
         for socket in list(self._ends):
             self.leave(socket)
 

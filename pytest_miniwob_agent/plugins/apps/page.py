@@ -130,7 +130,6 @@ class AppPage(OwnPage):
         return {**read, "files": self._task.files}
 
     def _read_once_ready(self) -> Any:
-        """Let time pass until the trial can begin, and read the page."""
         with self._app.in_real_time():
             for count in itertools.count():
                 ms = round(1000 * READY_STEP) if count else 0
@@ -143,7 +142,6 @@ class AppPage(OwnPage):
         return f"{self._name}, at {path}"
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
-        """The page as it was read, and what its judge says of it."""
         seen = super()._transition(read, error)
         seen = replace(seen, observation=replace(seen.observation, answers=True))
         if not self._over:

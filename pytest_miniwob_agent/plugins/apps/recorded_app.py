@@ -105,7 +105,7 @@ class RecordedApp:
     Attributes:
         screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
             played, until it is set.
-        clock: the page's clock at the beginning of a trial, where that is recorded now.
+        clock: the page's clock at the beginning of a trial that is recorded now.
     """
 
     def __init__(
@@ -159,7 +159,6 @@ class RecordedApp:
 
     @property
     def goal(self) -> str:
-        """The goal of the item."""
         return self._task.goal_of(self._seed)
 
     @property
@@ -201,14 +200,12 @@ class RecordedApp:
             self._app, self._traffic, self._recorded = app, now, then
 
     def rewind(self) -> None:
-        """Begin the episode again."""
         if self._app is not None:
             self._traffic = Traffic(self._app[1].origins, allow=list(self._task.allow))
         self._number, self._left, self._failures = 0, [], []
         self._leaks = Leaks(self._task, self.path, self._searched)
 
     def begin_trial(self) -> Beginning:
-        """Begin the next trial."""
         self._end_trial()
         self._leaks.check()
         self._questions = self._made = self._asked = 0
@@ -300,7 +297,7 @@ class RecordedApp:
             exchange.failed = answer.status == REFUSED
             self._failures += [answer.remark] if exchange.failed else []
             exchange.status = None if exchange.failed else answer.status
-            exchange.headers, exchange.socket = _kept(answer.headers), answer.socket
+            exchange.headers, exchange.socket = _visible_headers(answer.headers), answer.socket
             exchange.body = self._keep(f"the answer to {request}", answer)
             if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
                 raise PageError(
@@ -324,7 +321,7 @@ class RecordedApp:
 
     def _keep(self, place: str, answer: PageResponse) -> str:
         """Keep the body of an answer; return its digest."""
-        headers = [{name: value} for name, value in _kept(answer.headers)]
+        headers = [{name: value} for name, value in _visible_headers(answer.headers)]
         self._may_keep(f"a header of {place}", headers, replaced=True)
         charset = charset_of(answer.header("content-type"), answer.body)
         may = self._may_keep(place, answer.body, charset, replaced=answer.is_text)
@@ -353,13 +350,13 @@ class RecordedApp:
         place |= {"turn": self._asked} if self._asked else {}
         for message in came or ():
             self._failures += filter(None, [message.get("remark")])
-            self._trial.messages.append(self._written(message) | place)
+            self._trial.messages.append(self._to_line(message) | place)
         return came
 
     def _replayed_messages(self) -> list[PageMessage]:
         due = []
         while self._coming and self._is_due(self._coming[0]):
-            due.append(self._read(self._coming.pop(0)))
+            due.append(self._from_line(self._coming.pop(0)))
         return due
 
     def _is_due(self, line: dict[str, Any]) -> bool:
@@ -387,12 +384,11 @@ class RecordedApp:
         self._ahead = ahead if self._ahead is None else self._ahead
         return ahead < self._ahead
 
-    def _written(self, message: PageMessage) -> dict[str, Any]:
-        """A message as a line of the tape."""
+    def _to_line(self, message: PageMessage) -> dict[str, Any]:
         line = {name: value for name, value in message.items() if name != "remark"}
         where = f"message {len(self._trial.messages) + 1} of trial {self._number}"
         if answer := line.pop("response", None):
-            headers = _kept(answer.headers)
+            headers = _visible_headers(answer.headers)
             line |= {"status": answer.status, "headers": headers, "stream": answer.socket}
             line["body"] = self._keep(where, answer)
             return line
@@ -405,7 +401,7 @@ class RecordedApp:
             line["body"] = self._store(line.pop("data").encode())
         return line
 
-    def _read(self, line: dict[str, Any]) -> PageMessage:
+    def _from_line(self, line: dict[str, Any]) -> PageMessage:
         message = dict(line)
         if "body" in line:
             digest = message.pop("body")
@@ -447,7 +443,7 @@ class RecordedApp:
 
         Raises:
             PageError: it can't, `READY` seconds after its page has been loaded.
-            Drift: the same, where it could when it was recorded.
+            Drift: the same, but it could when it was recorded.
         """
         task = self._task
         if task.is_ready(replace(trial, requests=self._requests)):
@@ -575,12 +571,12 @@ class RecordedApp:
 
     @property
     def last_request(self) -> str:
-        """The last request that a replay must make, such as `POST /login`; empty for none."""
+        """The last request that a replay must make, such as `POST /login`, or empty."""
         return next((str(one) for one in reversed(self._requests) if one.strict), "")
 
 
 def _outside_of_loops(function: Callable[..., Any], *values: Any) -> Any:
-    """Call a function in a thread that has no event loop: Django's models refuse to work in one."""
+    # Django's models refuse to work in a thread with an event loop
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -589,8 +585,8 @@ def _outside_of_loops(function: Callable[..., Any], *values: Any) -> Any:
         return thread.submit(function, *values).result()
 
 
-def _kept(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return headers without cookies that no script sees: the page goes on without them."""
+def _visible_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    # The page goes on without cookies that no script sees.
     return [
         (name, value)
         for name, value in headers

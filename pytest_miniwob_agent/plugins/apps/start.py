@@ -1,4 +1,4 @@
-"""The page of an item on an app, whose fixture starts the app where it is live."""
+"""The page of an item on an app, whose fixture starts the app if it is live."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.state import STATE, options_of
 from pytest_miniwob_agent.plugins.apps import Options
 from pytest_miniwob_agent.plugins.apps.leaks import Searched
-from pytest_miniwob_agent.plugins.apps.live_app import LiveApp, address_of
+from pytest_miniwob_agent.plugins.apps.live_app import LiveApp, parse_address
 from pytest_miniwob_agent.plugins.apps.page import AppPage
 from pytest_miniwob_agent.plugins.apps.recorded_app import RecordedApp
 
@@ -37,13 +37,13 @@ def open_app(
     agent: Agent,
     limits: Limits,
 ) -> Page:
-    """Open the page of a task on an app, which is started where the item is recorded."""
+    """Open the page of a task on an app, which is started if the item is recorded."""
     config, case = request.config, problem.case
     settings, options = config.stash[STATE].settings, options_of(config, Options)
 
     def start() -> tuple[Any, LiveApp]:
-        values = {name: _app_of(request, task, name) for name in (task.app, *task.origins)}
-        addresses = [address_of(task, *named) for named in values.items()]
+        values = {name: _get_app(request, task, name) for name in (task.app, *task.origins)}
+        addresses = [parse_address(task, *named) for named in values.items()]
         live = LiveApp(task, addresses, bypass_vcr, min(options.max_answer * 1_000_000, LARGEST))
         request.addfinalizer(live.close)
         return values[task.app], live
@@ -67,8 +67,7 @@ def open_app(
     return page.perturb(kind, kind and task.perturb.get(kind.name))
 
 
-def _app_of(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
-    """Return the value of an app's fixture, or its address."""
+def _get_app(request: pytest.FixtureRequest, task: AppTask, name: str) -> Any:
     if "://" in name:
         return name
     item = request.node
@@ -105,7 +104,7 @@ def _has_django(config: pytest.Config) -> bool:
 def _with_django(request: pytest.FixtureRequest, name: str) -> Any:
     """Return the value of a fixture, and do what pytest-django does for `live_server`.
 
-    It does so only where a test names that fixture from the start, and then for replays as well.
+    pytest-django does so only if a test names that fixture from the start, and then in replays too.
     """
     request.getfixturevalue("transactional_db")
     value = request.getfixturevalue(name)

@@ -72,7 +72,6 @@ class Batch(NamedTuple):
 
     @property
     def ended(self) -> bool:
-        """True if the batch has a final status."""
         return self.remote.status in ENDED
 
     @property
@@ -128,7 +127,6 @@ class Batches:
             )
 
     def close(self) -> None:
-        """Close the connection to the server, if there is one."""
         if "_client" in vars(self):
             self._client.close()
 
@@ -142,7 +140,7 @@ class Batches:
             files = list(self._split(waiting[id_] for id_ in sorted(waiting) if id_ not in done))
             uploaded = {name: id_ for id_, name in self._uploaded().items()} if files else {}
             for (model, path), lines in files:
-                made = self._make(path, b"".join(lines), uploaded)
+                made = self._create_batch(path, b"".join(lines), uploaded)
                 print(f"{made}  {counted(len(lines), 'request')} for {model}, submitted")
         if not files:
             print("nothing to submit")
@@ -240,7 +238,7 @@ class Batches:
         files = self._uploaded()
         with self._errors("the list of batches"):
             page = self._client.batches.list(limit=100)
-            _check(page.data, list)
+            _check_type(page.data, list)
             remotes = [remote for remote in page if remote.input_file_id in files]
             remotes = [remote for remote in remotes if remote.created_at > time.time() - KEPT]
         left, found = set(ids), []
@@ -257,12 +255,12 @@ class Batches:
         """Return the names of the uploaded files of requests by id."""
         with self._errors("the list of files"):
             page = self._client.files.list(purpose="batch")
-            _check(page.data, list)
+            _check_type(page.data, list)
             files = {file.id: file.filename for file in page}
         return {id_: name for id_, name in files.items() if name.startswith("miniwob-")}
 
     def _lines(self, file: str) -> dict[str, Line]:
-        """Return the lines of a file by request id; none if the server has dropped it."""
+        """Return the lines of a file by request id; empty if the server has dropped it."""
         with self._errors(f"the content of {file}"):
             try:
                 text = self._client.files.content(file).content.decode()
@@ -304,18 +302,18 @@ class Batches:
             sizes[kind] += len(line)
         yield from files.items()
 
-    def _make(self, path: Any, content: bytes, uploaded: Mapping[str, str]) -> str:
-        """Make one batch, of a file that may be on the server already from an earlier attempt."""
+    def _create_batch(self, path: Any, content: bytes, uploaded: Mapping[str, str]) -> str:
+        # An earlier attempt may have left the file on the server.
         name = f"miniwob-{hashlib.sha256(content).hexdigest()[:32]}.jsonl"
         if not (file := uploaded.get(name)):
             with self._errors("the file of requests"):
                 file = self._client.files.create(file=(name, content), purpose="batch").id
-                _check(file, str)
+                _check_type(file, str)
         # Not repeated by the client, which can't know whether the first attempt succeeded.
         batches = self._client.with_options(max_retries=0).batches
         with self._errors("the batch", f"; `{self._command('submit')}` continues from there"):
             made = batches.create(input_file_id=file, endpoint=path, completion_window="24h").id
-            _check(made, str)
+            _check_type(made, str)
         return made
 
     @contextmanager
@@ -338,7 +336,7 @@ class Batches:
         raise ModelError(f"{server} {problem}{hint}")
 
 
-def _check(part: Any, kind: type) -> None:
-    """Check a part of an answer; the client itself builds its types from any JSON."""
+def _check_type(part: Any, kind: type) -> None:
+    # The client itself builds its types from any JSON.
     if not isinstance(part, kind):
         raise ValueError(f"{part!r:.80} stands in the place of a {kind.__name__}")

@@ -29,7 +29,6 @@ OPENAI_API_KEY, or the variable that miniwob_key_variable of the ini file names.
 
 
 def add_batch(parser: ArgumentParser) -> None:
-    """Add the arguments of all steps."""
     parser.description = DESCRIPTION
     steps = parser.add_subparsers(required=True, metavar="STEP", dest="step")
     for step, summary in (

@@ -22,8 +22,8 @@ from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.screen import render
 
 LOOKS, PAUSE = 3, 1.1
-"""How often `certify_apps` looks at the start of an app, and real seconds before the last look, in
-which a clock of whole seconds goes on."""
+"""How often `certify_apps` looks at the start of an app, and wall-clock seconds before the last
+look, in which a clock of whole seconds goes on."""
 
 
 class _Walking(Replay, Observer):
@@ -39,14 +39,13 @@ class _Walking(Replay, Observer):
         self._shown: list[str] = []
 
     def pytest_miniwob_observer(self) -> Observer:
-        """Follow an item's run."""
         return self
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Leave the items on apps that are recorded: others would ask a model."""
+        # An item on an app without a recording would ask a model.
         state = config.stash[STATE]
         folder = state.settings.cassettes
 
@@ -58,18 +57,15 @@ class _Walking(Replay, Observer):
         items[:] = filter(is_recorded, items)
 
     def before_episode(self, case: Case) -> None:
-        """Begin an item."""
         self._shown = []
 
     def on_event(self, event: Event) -> None:
-        """Keep what an item shows."""
         if isinstance(event, TrialStarted):
             self._shown.append(render(event.observation.elements))
         elif isinstance(event, Acted):
             self._shown.append(render(event.transition.observation.elements))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep it by its node id, unless the item has no recording."""
         outcome: Outcome | None = getattr(report, "miniwob", None)
         if outcome is not None and not outcome.not_recorded:
             self.screens[report.nodeid] = self._shown
@@ -111,7 +107,6 @@ def certify_apps(args: Sequence[str]) -> dict[str, Certified]:
 
 
 def _difference(case: Case, page: Page) -> str:
-    """Return what differs between several starts of a page."""
     tape: PageTape | None = getattr(page, "tape", None)
     assert tape is not None
     screens = []

@@ -23,7 +23,7 @@ from pytest_miniwob_agent.core.protocols import Page
 from pytest_miniwob_agent.pictures import compare
 
 STEPS, FURTHER_STEPS, POINT_STEPS = 12, 10, 10
-"""Numbers of actions to try on a case: clicks, texts and keys, then others, and on a full screen
+"""Numbers of actions to try on a case: clicks, typing and keys, then others, and on a full screen
 those at points and by the clock."""
 
 KEYS = ("TAB", "ARROWDOWN", "ENTER", "SPACE")
@@ -33,7 +33,7 @@ PAUSED = (1, 5)
 """The steps before which there is a pause in the last pass, as a model makes."""
 
 PAUSE, OWN_PAUSE = 0.3, 1.5
-"""Real seconds of a pause: on the package's pages, which do nothing meanwhile, and on others."""
+"""Wall-clock seconds of a pause: on the package's pages, which do nothing meanwhile, and others."""
 
 FIRST, SLOWLY = "first pass", "pauses between the actions"
 """The pass with which the others are compared, and the one that goes slowly."""
@@ -44,7 +44,7 @@ SLOW_BROWSERS = 3
 
 @dataclass(frozen=True, slots=True)
 class CaseVerdict:
-    """What differs between two passes of a case, empty where all agree, and its page's remarks.
+    """What differs between two passes of a case, empty if all agree, and its page's remarks.
 
     A request of a script that nothing answers counts as a difference: an app is not all there.
     """
@@ -64,7 +64,6 @@ class Seen:
     screenshot: bytes = field(default=b"", compare=False, repr=False)
 
     def lines(self) -> list[str]:
-        """The observation as lines to compare."""
         seen = self.transition
         head = f"after {self.action}: reward {seen.reward:g}, done {seen.done}, error {seen.error}"
         return [head, f"goal: {seen.observation.goal}", *map(str, seen.observation.elements)]
@@ -76,12 +75,12 @@ def explore(
     """Try actions on a page, and return an observation for each.
 
     The first trial clicks elements, writes to fields and presses keys, each element once. Then, in
-    a new trial, the other actions take turns on one element after the other. Where the page ends
+    a new trial, the other actions take turns on one element after the other. If the page ends
     the trial, the next one continues with the remaining actions.
 
-    Where the screen is full, the actions that go with it come last; with `pixels`, there is a
-    screenshot of each screen. Before some actions `pause` real seconds pass, or `OWN_PAUSE` where
-    there is a pause on a page of your own.
+    If the screen is full, the actions that go with it come last; with `pixels`, there is a
+    screenshot of each screen. Before some actions `pause` wall-clock seconds pass; if that is not
+    0, `OWN_PAUSE` on a page of your own.
     """
     seen: list[Seen] = []
     if pause and isinstance(env, OwnPage):
@@ -119,7 +118,7 @@ def explore(
 def _next(
     observation: Observation, step: int, used: set[tuple[str, str, int | None]]
 ) -> actions.Action | None:
-    """A key after every third action, otherwise a click or a text for the next unused element."""
+    """A key after every third action, else a click or typing on the next unused element."""
     if step % 4 == 3:
         return actions.Press(KEYS[step // 4 % len(KEYS)])
     for element in observation.elements:
@@ -133,7 +132,6 @@ def _next(
 
 
 def _further(observation: Observation, step: int) -> actions.Action | None:
-    """The actions besides clicks, text and keys, in turn, each on the next element."""
     ids = [element.id for element in observation.elements if element.id is not None]
     if not ids:
         return None
@@ -154,7 +152,6 @@ def _further(observation: Observation, step: int) -> actions.Action | None:
 
 
 def _points_and_times(observation: Observation, step: int) -> actions.Action | None:
-    """The actions at points of the page and those by its clock, in turn, across the task's area."""
     ids = [element.id for element in observation.elements if element.id is not None]
     x, y = 20 + 40 * step % 120, 60 + 30 * step % 120
     turns: tuple[actions.Action, ...] = (
@@ -189,7 +186,7 @@ def certify(
         start_browser: makes the browser of a pass, which is closed after it.
         others: makes other browsers to compare with, by the names that differences give them.
         progress: called with a line of text after each case of each pass, in any thread.
-        pause: real seconds of a pause in the last pass, on pages of the package.
+        pause: wall-clock seconds of a pause in the last pass, on pages of the package.
         screen: the screens to compare, as `Page.reset` takes them.
         pixels: compare screenshots, too.
         start_elsewhere: makes the browser of the second pass, as on another machine.
@@ -252,7 +249,7 @@ def _play_together(
 
 
 def _difference(passes: Mapping[str, list[Seen]]) -> str:
-    """The first difference of later passes from the first one, as a text; empty if all agree."""
+    """The first difference of later passes from the first one; empty if all agree."""
     (_, first), *others = passes.items()
     for name, seen in others:
         for before, after in zip(first, seen, strict=False):

@@ -33,7 +33,6 @@ ELSEWHERE = {"FONTCONFIG_FILE": os.devnull, "LANGUAGE": "de", "TZ": "Asia/Tokyo"
 
 
 def add_certify(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Load each page several times, in different browsers, orders and paces and "
         "once with the fonts, language and time zone of another machine, take the same actions on "
@@ -120,7 +119,6 @@ def certify_pages(options: Namespace) -> int:
 
 
 def _certify_apps(options: Namespace) -> int:
-    """Print a verdict for each item of tests that is on an app; 1 if something is wrong."""
     of_pages = ("pages", "seeds", "screen", "pixels", "headed", "output")
     given = [f"--{name}" for name in of_pages if getattr(options, name)]
     browsers = [f"--miniwob-browser={path}" for path in options.browser or ()]

@@ -14,7 +14,6 @@ from pytest_miniwob_agent.results.file import read_results
 
 
 def add_export(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = "Write results as CSV, with a row for each item."
     columns = (f"  {name:18}{text}" for name, text in COLUMNS.items())
     parser.epilog = "\n".join(["Columns:\n", *columns])
@@ -25,7 +24,6 @@ def add_export(parser: ArgumentParser) -> None:
 
 
 def export_results(options: Namespace) -> int:
-    """Write the table, or print it."""
     results, prices = read_results(options.results), parse_prices(options.prices)
     content = csv_text(results, prices)
     if options.output is None:

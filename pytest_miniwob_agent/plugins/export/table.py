@@ -41,14 +41,15 @@ COLUMNS = {
 """The columns of the table, and what they hold."""
 
 _FORMULA = re.compile(r"""[\t\n]|[\s\x00-\x1f\u200b-\u200f\u2060\ufeff"'`]*[=+\-@]""")
-"""The beginning of a text that a spreadsheet may take for a formula."""
+"""The beginning of a string that a spreadsheet may take for a formula."""
 
 _LATER_FORMULA = re.compile(r"""(?<=[;\t])(?=[\s"'`]*[=+\-@\uff1d\uff0b\uff0d\uff20])""")
-"""Places in a text at which a spreadsheet that separates columns there may see a formula begin."""
+"""Places in a string at which a spreadsheet that separates columns there may see a formula
+begin."""
 
 
-def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
-    """Return a result's row of the table; None for what is not known."""
+def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
+    """Return a result's row of the table; None for what is unknown."""
     tokens, limits = result.tokens, result.limits or {}
     cost = cost_of(result.usage, prices.get(result.model)) if prices else None
     row = {
@@ -73,13 +74,14 @@ def row_of(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
 def csv_text(results: Results, prices: Mapping[str, Price]) -> str:
     """Return the table as CSV, with a heading; what is not known is empty.
 
-    A text that a spreadsheet may take for a formula has an apostrophe before it, also behind a `;`.
+    A string that a spreadsheet may take for a formula has an apostrophe before it, also behind a
+    `;`.
     """
     file = io.StringIO()
     writer = csv.DictWriter(file, list(COLUMNS), lineterminator="\n")
     writer.writeheader()
     for result in results.results:
-        writer.writerow({name: _cell(value) for name, value in row_of(result, prices).items()})
+        writer.writerow({name: _cell(value) for name, value in table_row(result, prices).items()})
     return file.getvalue()
 
 

@@ -15,7 +15,6 @@ from pytest_miniwob_agent.plugins.otel.run import Tracing
 
 
 def add_otel(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Replay items from their cassettes, and send a trace of each by OTLP over HTTP "
         "to OTEL_EXPORTER_OTLP_ENDPOINT, as pytest --miniwob-otel does while a run goes on. "
@@ -26,7 +25,6 @@ def add_otel(parser: ArgumentParser) -> None:
 
 
 def send_traces(options: Namespace) -> int:
-    """Send the traces of the items of a pytest run."""
     print(f"sent the traces of {counted(trace(options.pytest_args), 'item')}")
     return 0
 
@@ -43,11 +41,9 @@ class _Tracing(Replay):
         config.option.miniwob_otel = True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Count the items that came to an end."""
         self.traced += getattr(report, "miniwob", None) is not None
 
     def pytest_unconfigure(self, config: pytest.Config) -> None:
-        """Find out whether all was sent."""
         if (tracing := config.pluginmanager.get_plugin(Tracing.name)) is not None:
             self.lost = tracing.lost
 

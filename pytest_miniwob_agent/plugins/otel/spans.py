@@ -3,8 +3,8 @@
 An item is a span `invoke_agent`, a trial a span below it, and below that each model call is a span
 `chat` and each action one `execute_tool`. The page's verdict is an event of the item's span. The
 attributes are those of version 1.44 of the semantic conventions
-(https://opentelemetry.io/docs/specs/semconv/gen-ai/); our own begin with `miniwob.`. No texts of
-prompts, completions or pages are sent.
+(https://opentelemetry.io/docs/specs/semconv/gen-ai/); our own begin with `miniwob.`. No text of a
+prompt, completion or page is sent.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ class Traces:
             self._logger.propagate = True
             if not any(record.levelno >= logging.ERROR for record in records):
                 return ""
-        texts = "\n".join(record.getMessage() for record in records)
-        reason = "can't be reached" if texts else f"took no more within {PATIENCE:g} seconds"
-        if found := re.findall(r"code: (\d+)|error ([\w ]+) encountered", texts):
+        logged = "\n".join(record.getMessage() for record in records)
+        reason = "can't be reached" if logged else f"took no more within {PATIENCE:g} seconds"
+        if found := re.findall(r"code: (\d+)|error ([\w ]+) encountered", logged):
             reason = f"answered {''.join(found[-1])}"
         return f"traces were lost: the collector {reason} (OTEL_EXPORTER_OTLP_ENDPOINT names it)"
 
@@ -121,7 +121,7 @@ class Spans(Observer):
         """The time of the latest event, at which the next action begins."""
 
     def before_episode(self, case: Case) -> None:
-        """Begin the item's span; one that begins again in a new browser ends."""
+        # The episode may begin again in a new browser.
         self._end()
         self._last = time.time_ns()
         self._item = self._tracer.start_span(
@@ -139,11 +139,9 @@ class Spans(Observer):
         )
 
     def before_call(self, origin: Origin) -> None:
-        """Remember when a call begins."""
         self._asked[origin.purpose, origin.trial, origin.step].append(time.time_ns())
 
     def on_event(self, event: Event) -> None:
-        """Make the span of an event, or note it in that of the trial."""
         match event:
             case TrialStarted(trial=number):
                 self._end_trial()
@@ -154,7 +152,9 @@ class Spans(Observer):
                     self._item.set_attribute("gen_ai.provider.name", provider)
                 asked = self._asked[event.purpose, event.trial, event.step]
                 began = asked.pop(0) if asked else self._last
-                self._start(f"chat {self._model}", self._of_call(event), began, client=True).end()
+                self._start(
+                    f"chat {self._model}", self._call_attributes(event), began, client=True
+                ).end()
             case Acted(action=action, transition=transition):
                 name = type(action).__name__
                 attributes: dict[str, Any] = {
@@ -175,7 +175,6 @@ class Spans(Observer):
         self._last = time.time_ns()
 
     def after_item(self, outcome: Outcome) -> None:
-        """End the item's span, with the page's verdict as an event."""
         if self._item is None:  # it failed before its episode
             self.before_episode(outcome.case)
         item = self._item
@@ -215,7 +214,6 @@ class Spans(Observer):
         *,
         client: bool = False,
     ) -> Span:
-        """Start a span below that of the trial, or of the item."""
         from opentelemetry.trace import SpanKind, set_span_in_context
 
         above = self._item if name.startswith("trial ") else self._trial or self._item
@@ -227,7 +225,7 @@ class Spans(Observer):
             start_time=began,
         )
 
-    def _of_call(self, call: Called) -> dict[str, Any]:
+    def _call_attributes(self, call: Called) -> dict[str, Any]:
         said = call.completion
         found = {
             "gen_ai.operation.name": "chat",

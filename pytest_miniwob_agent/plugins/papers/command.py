@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_miniwob_agent.cli.arguments import add_format
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import write_output
-from pytest_miniwob_agent.plugins.papers.figures import tables_of, variant_tables
+from pytest_miniwob_agent.plugins.papers.figures import run_tables, variant_tables
 from pytest_miniwob_agent.plugins.papers.output import (
     draw,
     rows_by_name,
@@ -23,7 +23,6 @@ from pytest_miniwob_agent.results.file import read_results
 
 
 def add_tables(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Print the tables and figures of three papers with the values of a run beside "
         "the published ones: completion by task, the significance of more trials, planner calls, "
@@ -47,7 +46,6 @@ def add_tables(parser: ArgumentParser) -> None:
 
 
 def print_tables(options: Namespace) -> int:
-    """Print the tables; draw the figures if a file is named."""
     papers = {}
     for source in options.results:
         for setup, results in read_results(source).by_setup.items():
@@ -68,7 +66,7 @@ def print_tables(options: Namespace) -> int:
         figures = [("comparison", table) for table in variants] + [
             (f"{paper.agent} with {paper.model}", table)
             for paper in papers.values()
-            for table in tables_of(paper)
+            for table in run_tables(paper)
         ]
         if not (drawn := draw(figures)):
             raise UsageError("nothing to draw: no paper has a figure for these agents and tasks")

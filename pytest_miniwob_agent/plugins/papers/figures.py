@@ -49,7 +49,7 @@ KINDS = {
 """The kinds of tasks in WebWISE's table 4."""
 
 
-def tables_of(paper: Paper) -> list[Table]:
+def run_tables(paper: Paper) -> list[Table]:
     """Return all tables of a run by itself that have rows."""
     makers = {
         "paper": (_by_trials, _capacity),
@@ -66,8 +66,7 @@ def variant_tables(papers: Sequence[Paper]) -> list[Table]:
     return [table for make in makers if (table := make(papers)).rows]
 
 
-def _by_task(paper: Paper) -> dict[str, dict[str, Any]]:
-    """The completion of each task, with the published rates."""
+def _completion_by_task(paper: Paper) -> dict[str, dict[str, Any]]:
     return {row["task"]: row for rows in paper.completion.values() for row in rows}
 
 
@@ -76,7 +75,7 @@ def _cell(text: str) -> float | str | None:
 
 
 def _means(name: str, rows: Rows) -> Rows:
-    """A row of the means of the numbers in rows, to whole percents; none without rows."""
+    """A row of the means of the numbers in rows, to whole percents; empty without rows."""
     numbers = {
         column: [row[column] for row in rows if isinstance(row[column], float)]
         for column in (rows[0] if rows else ())
@@ -119,9 +118,9 @@ def _capacity(paper: Paper) -> Table:
 
 
 def _memories(papers: Sequence[Paper]) -> Table:
-    runs = _by_memory(papers, 3)
+    runs = _runs_by_memory(papers, 3)
     rows: Rows = []
-    for task, items in _shared(runs).items():
+    for task, items in _shared_items(runs).items():
         rates = {name: float(_rate(run, items, 3)) for name, run in runs.items()}
         rows.append({"task": task, "items": len(items)} | rates)
     rows += _means("mean", rows)
@@ -129,8 +128,8 @@ def _memories(papers: Sequence[Paper]) -> Table:
 
 
 def _memories_by_trials(papers: Sequence[Paper]) -> Table:
-    runs = _by_memory(papers, *TRIALS)
-    groups = _shared(runs)
+    runs = _runs_by_memory(papers, *TRIALS)
+    groups = _shared_items(runs)
     if groups:
         groups["all"] = [item for items in groups.values() for item in items]
     rows: Rows = []
@@ -143,7 +142,7 @@ def _memories_by_trials(papers: Sequence[Paper]) -> Table:
 
 
 def _memory_tests(papers: Sequence[Paper]) -> Table:
-    runs = _by_memory(papers, *TRIALS)
+    runs = _runs_by_memory(papers, *TRIALS)
     whole = runs.pop("both", {})
     rows: Rows = []
     for name, run in runs.items():
@@ -172,8 +171,7 @@ def _memory_tests(papers: Sequence[Paper]) -> Table:
     return captioned("memory_tests", rows)
 
 
-def _by_memory(papers: Sequence[Paper], *trials: int) -> dict[str, Run]:
-    """The runs of each memory that have figures for these numbers of trials."""
+def _runs_by_memory(papers: Sequence[Paper], *trials: int) -> dict[str, Run]:
     return {
         MEMORIES[paper.agent]: {
             (task, one.results[0].seed): one
@@ -186,8 +184,8 @@ def _by_memory(papers: Sequence[Paper], *trials: int) -> dict[str, Run]:
     }
 
 
-def _shared(runs: Mapping[str, Run]) -> dict[str, list[tuple[str, int]]]:
-    """The items that all runs have, by task; none if there is one run alone."""
+def _shared_items(runs: Mapping[str, Run]) -> dict[str, list[tuple[str, int]]]:
+    """The items that all runs have, by task; empty if there is one run alone."""
     shared = set.intersection(*map(set, runs.values())) if len(runs) > 1 else set()
     found: dict[str, list[tuple[str, int]]] = {}
     for item in sorted(shared):
@@ -201,7 +199,7 @@ def _rate(run: Run, items: Sequence[tuple[str, int]], trials: int) -> Fraction:
 
 def _demonstrations(paper: Paper) -> Table:
     given = {system_name(row): row for row in published("demonstrations.csv")}
-    shared = [row for row in _by_task(paper).values() if row.keys() >= given.keys()]
+    shared = [row for row in _completion_by_task(paper).values() if row.keys() >= given.keys()]
     number = None if "few-shot" in paper.agent else 0
     if not shared:
         return captioned("rci_demonstrations", [])
@@ -215,7 +213,7 @@ def _demonstrations(paper: Paper) -> Table:
 
 def _residuals(paper: Paper) -> Table:
     rows: Rows = []
-    for task, row in _by_task(paper).items():
+    for task, row in _completion_by_task(paper).items():
         if row.keys() >= {RCI_GPT_4, *SOTA.values()}:
             differences: dict[str, Any] = {"task": task}
             for kind, best in SOTA.items():
@@ -233,7 +231,10 @@ def _ablations(papers: Sequence[Paper]) -> Table:
     groups = {name: {row["task"] for row in given if row["group"] == name} for name in names}
     printed = {4: given, 18: [row for row in published("results.csv") if system_name(row) == RCI]}
     systems: list[tuple[str, dict[str, float]]] = [
-        (f"{paper.agent} with {paper.model}", {t: row["T=1"] for t, row in _by_task(paper).items()})
+        (
+            f"{paper.agent} with {paper.model}",
+            {t: row["T=1"] for t, row in _completion_by_task(paper).items()},
+        )
         for paper in papers
         if paper.suite == "rci"
     ]
@@ -251,7 +252,7 @@ def _ablations(papers: Sequence[Paper]) -> Table:
 
 
 def _methods(paper: Paper) -> Table:
-    rates = _by_task(paper)
+    rates = _completion_by_task(paper)
     short = {row["system"]: row["method"] for row in published("settings.csv") if row["method"]}
     rows: Rows = [
         {"task": row["task"], "run": rates[row["task"]]["T=1"]}
@@ -271,7 +272,7 @@ def _methods(paper: Paper) -> Table:
 
 
 def _beside_rci(paper: Paper) -> Table:
-    rates, rows = _by_task(paper), []
+    rates, rows = _completion_by_task(paper), []
     for given in published("webwise.csv"):
         if given["rci_result"] and (run := rates.get(given["task"])):
             gain = run["T=1"] - run[RCI]
@@ -284,7 +285,7 @@ def _beside_rci(paper: Paper) -> Table:
 
 def _messages(papers: Sequence[Paper]) -> Table:
     runs = {
-        paper.agent: mean([row["T=1"] for row in _by_task(paper).values()])
+        paper.agent: mean([row["T=1"] for row in _completion_by_task(paper).values()])
         for paper in papers
         if "-task-message-" in paper.agent
     }

@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.text import (
     stacked_table,
     wrap,
 )
-from pytest_miniwob_agent.plugins.papers.figures import tables_of
+from pytest_miniwob_agent.plugins.papers.figures import run_tables
 from pytest_miniwob_agent.plugins.papers.tables import TRIALS, Paper, Table
 
 _FORMATS: dict[str, Callable[[float], str]] = {
@@ -34,7 +34,7 @@ def tables_data(paper: Paper) -> dict[str, Any]:
         "partial": paper.results.partial,
         "untold": _inconclusive(paper),
         "reward": "any" if paper.any_reward else "full",
-        **rows_by_name(tables_of(paper)),
+        **rows_by_name(run_tables(paper)),
     }
 
 
@@ -49,7 +49,7 @@ def rows_by_name(tables: Iterable[Table]) -> dict[str, list[dict[str, Any]]]:
 def tables_text(paper: Paper, width: int = 80) -> str:
     """Return the tables of a run as text of `width` columns."""
     lines = [line for remark in _remarks(paper) for line in wrap(remark, width)]
-    tables = "".join(table_text(table, width) for table in tables_of(paper))
+    tables = "".join(table_text(table, width) for table in run_tables(paper))
     return "\n".join(lines) + "\n" + tables
 
 
@@ -79,7 +79,6 @@ def _inconclusive(paper: Paper) -> list[str]:
 
 
 def _cells(table: Table) -> list[list[str]]:
-    """The cells of a table, with its heading."""
     columns = table.shown or {column: column for row in table.rows for column in row}
     body = [[_cell(column, row.get(column)) for column in columns] for row in table.rows]
     return [list(columns.values()), *body]
@@ -116,7 +115,6 @@ def draw(tables: Sequence[tuple[str, Table]]) -> str:
 
 
 def _figure(run: str, table: Table) -> tuple[list[str], int]:
-    """The marks of a table, with their height."""
     marks = [_text(12, 18, table.title, "title"), _text(12, 36, f"{run}, in percent", "soft")]
     x, y = 12.0, 58
     for number, legend in enumerate(table.bars.values()):
@@ -154,7 +152,6 @@ def _figure(run: str, table: Table) -> tuple[list[str], int]:
 
 
 def _bar(number: int, x: float, y: float, width: float, height: float, opacity: float = 1) -> str:
-    """A bar in the colour of the column of a number."""
     return (
         f'<rect class="c{number % COLOURS}" x="{x:.1f}" y="{y}" width="{width:.1f}" '
         f'height="{height}" opacity="{opacity:.2g}"/>'
@@ -162,7 +159,7 @@ def _bar(number: int, x: float, y: float, width: float, height: float, opacity: 
 
 
 def _shares(value: Any) -> list[float]:
-    """The shares of a cell, which as a text has several, in percent."""
+    """The shares of a cell, in percent; a string has several."""
     if isinstance(value, str):
         return [float(one) / 100 for one in value.split(", ") if one.replace(".", "").isdigit()]
     return [] if value is None else [float(value)]

@@ -152,7 +152,6 @@ class Paper:
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The tables that have rows."""
         tables = [
             *map(self._completion, self.items),
             *map(self._systems, self.items),
@@ -214,7 +213,7 @@ class Paper:
     def _means(self, group: str) -> Table:
         """Tables 5 and 6; the printed means differ from those of the rates by task.
 
-        A printed mean is over all tasks that the systems share, so it is left out where the run
+        A printed mean is over all tasks that the systems share, so it is left out if the run
         lacks some of these.
         """
         shared = [task for task in self.completion[group] if task.keys() >= SHARED]
@@ -361,7 +360,6 @@ def rate_within(items: Sequence[Samples], trials: int) -> Fraction:
 
 
 def mean(rates: Sequence[float]) -> float:
-    """The mean of a non-empty sequence of rates."""
     return math.fsum(rates) / len(rates)  # `sum` rounds differently before Python 3.12
 
 
@@ -395,14 +393,14 @@ def matched_chi_square(differences: Sequence[Fraction]) -> float:
     """One-tailed p-value for an improvement by McNemar's chi-square, without a correction.
 
     The normal approximation of the exact test, as the reflective agent's paper uses it (table 13).
-    1 where nothing changed.
+    1 if nothing changed.
     """
     squares = sum(difference**2 for difference in differences)
     return below(-sum(differences) / math.sqrt(squares)) if squares else 1.0
 
 
 def paired_t(differences: Sequence[Fraction]) -> float | None:
-    """Two-sided p-value of the paired t-test (the paper's table 7); 1 where nothing changed.
+    """Two-sided p-value of the paired t-test (the paper's table 7); 1 if nothing changed.
 
     None for a single item, which has no variance.
     """
@@ -416,8 +414,8 @@ def paired_t(differences: Sequence[Fraction]) -> float | None:
 def incomplete_beta(x: float, a: float, b: float) -> float:
     """The regularized incomplete beta function, by its continued fraction.
 
-    NIST Digital Library of Mathematical Functions, 8.17.22; where that converges slowly, by that
-    for 1 - x.
+    NIST Digital Library of Mathematical Functions, 8.17.22; if that converges slowly, by the
+    one for 1 - x.
     """
     if x > (a + 1) / (a + b + 2):
         return 1 - incomplete_beta(1 - x, b, a)

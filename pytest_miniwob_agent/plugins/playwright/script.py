@@ -111,7 +111,7 @@ CODE = {
 
 
 class ScriptWriter(Observer):
-    """Writes the test while an item is replayed; `script` is the text, once the item has ended.
+    """Writes the test while an item is replayed; `script` is its source, once the item has ended.
 
     Raises:
         UsageError: the item has no result or is not solved, or an action has no locator.
@@ -174,7 +174,7 @@ class ScriptWriter(Observer):
             return
         self._answer_dialogs()
         try:
-            self._code += self._code_of(action, after)
+            self._code += self._write_action(action, after)
         except ValueError as why:
             said = f"action {step} has no locator, as {why}: {sanitize_line(action)}"
             raise self._refused(said) from None
@@ -189,8 +189,8 @@ class ScriptWriter(Observer):
             self._code[-1] = f"{handler}\n{self._code[-1]}"
         self._dialogs = []
 
-    def _code_of(self, action: actions.AnyAction, after: tuple[Element, ...]) -> Iterator[str]:
-        """The code of an action, once for each time; a ValueError says why there is none."""
+    def _write_action(self, action: actions.AnyAction, after: tuple[Element, ...]) -> Iterator[str]:
+        """The code of an action, once for each time; a ValueError says why it has none."""
         if isinstance(action, actions.ByProgram):
             raise ValueError("a program did it, and only its description is recorded")
         fields, looked = to_data(action), self._looked[0]
@@ -260,7 +260,7 @@ class ScriptWriter(Observer):
         who = f"{outcome.result.agent} with {outcome.result.model or 'no model'}"
         says = [f"{self._case}, as {who} solved it.", f"Goal: {self._goal}", f"Verdict: {source}"]
         head = "\n\n".join(map(sanitize_line, says)).replace("\\", "\\\\").replace('"""', "'''")
-        lines = "\n".join([*self._code, *verdict]).split("\n")  # texts may have other ends of lines
+        lines = "\n".join([*self._code, *verdict]).split("\n")  # strings may have other line ends
         body = "\n".join(f"    {_printable(line)}" for line in lines)
         name = re.sub(r"\W+", "_", f"test_{self._case.task}_{self._case.seed}")
         self.script = f'"""{head}\n"""\n\n{self._start(name)}{body}'
@@ -269,7 +269,7 @@ class ScriptWriter(Observer):
     def _judged(self) -> str:
         """The name of the task in its test's module, if that is an app's with a reward."""
         app = self._task.app
-        return name_in(module_of(self._task.file), app) if app and app.reward else ""
+        return name_in(find_module(self._task.file), app) if app and app.reward else ""
 
     def _start(self, name: str) -> str:
         """The test up to its first action."""
@@ -280,7 +280,7 @@ class ScriptWriter(Observer):
             return ON_FOLDER.format(
                 name=name, folder=quoted(folder.as_posix()), start=start.as_posix(), seed=seed
             )
-        module = module_of(task.file)
+        module = find_module(task.file)
         setup, judged = name_in(module, app, "setup"), self._judged
         fixture = "" if app.app.startswith("http") else app.app
         value = fixture or quoted(app.app)
@@ -341,16 +341,16 @@ def _key(name: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """A text or a number as Python has it."""
+    """A string or a number as Python has it."""
     return _printable(json.dumps(value, ensure_ascii=False))
 
 
 def _printable(code: str) -> str:
-    """Code whose texts have escapes for characters that can't be seen."""
+    """Code whose strings have escapes for characters that can't be seen."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in code)
 
 
-def module_of(file: Path) -> ModuleType | None:
+def find_module(file: Path) -> ModuleType | None:
     """The module of a test's file; None if it is not imported."""
     modules = [*sys.modules.values()]
     return next((one for one in modules if getattr(one, "__file__", None) == str(file)), None)
@@ -359,7 +359,7 @@ def module_of(file: Path) -> ModuleType | None:
 def name_in(module: ModuleType | None, task: AppTask, part: str = "") -> str:
     """The name of a task in a module, or of a function of it, such as `TASKS[0].setup`.
 
-    It is empty if there is none.
+    Empty if it has none.
     """
     wanted, ending = getattr(task, part) if part else task, part and f".{part}"
     for name, value in vars(module).items() if module and wanted else ():

@@ -121,7 +121,6 @@ class RCIAgent:
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Play one trial."""
         trial = _Trial(self, env, llm)
         trial.plan()
         note(trial.follow())
@@ -131,7 +130,6 @@ class RCIAgent:
         return not isinstance(action, Hold | Release)
 
     def _rules(self, source: str, task: str) -> Prompt:
-        """Fill in the rules, with the worked examples for a task if there are any."""
         rules = self.prompts.fill("rules")
         if source == "none":
             return rules
@@ -176,7 +174,6 @@ class _Trial:
             self._plan = self._ask("improve", plan=self._plan, critique=critique)
 
     def follow(self) -> TrialEnded:
-        """Carry out one instruction after another; returns the ending."""
         try:
             while (end := self._next_instruction()) is None:
                 before, self._page = self._page, self._env.html()
@@ -238,7 +235,6 @@ class _Trial:
 
 
 def _bounded(text: str, limit: int) -> str:
-    """Cut a text to a number of characters."""
     if len(text) > limit:
         text = f"{text[:limit]}\n[{len(text) - limit} more characters are left out]"
     return text
@@ -313,7 +309,6 @@ def _instruction(verb: str, argument: str) -> Instruction:
 
 
 def _unwrap(text: str) -> str:
-    """Remove the quotes, code marks or stars that enclose a text."""
     while len(text) > 1 and text[0] + text[-1] in _WRAPPERS:
         text = text[1:-1].strip()
     return text

@@ -11,7 +11,6 @@ from pytest_miniwob_agent.plugins.report.folder import Report
 
 
 def add_merge(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Join the HTML reports of all shards of a suite, with their pictures, into the one that a "
         "run of all items would have written. The shards are checked as by miniwob-agent results "
@@ -22,7 +21,6 @@ def add_merge(parser: ArgumentParser) -> None:
 
 
 def join_report(options: Namespace) -> int:
-    """Write the joined report."""
     report = Report(Path(options.output), "--output")
     count = counted(report.merge([Path(path) for path in options.shards]), "item")
     print(f"{report.index}: {count} of {len(options.shards)} shards")

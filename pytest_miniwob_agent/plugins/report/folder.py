@@ -57,7 +57,7 @@ def unique_ids(cases: Iterable[str]) -> list[str]:
     return ids
 
 
-def case_of(id_: str) -> str:
+def parse_case(id_: str) -> str:
     """Return the case of an id in a report."""
     return re.sub(r"~\d+$", "", id_)
 
@@ -150,11 +150,9 @@ class _Frames:
             self._add(event)
 
     def data(self) -> dict[str, Any]:
-        """Return the frames, and the screens."""
         return {"frames": self._frames, "screens": list(self._screens)}
 
-    def _current(self) -> dict[str, Any]:
-        """Return the frame of the current trial and step; begin it if it is new."""
+    def _current_frame(self) -> dict[str, Any]:
         place = self._trial, self._step
         if not self._frames or (self._frames[-1]["trial"], self._frames[-1]["step"]) != place:
             frame: dict[str, Any] = {"trial": place[0], "step": place[1], "calls": [], "other": []}
@@ -171,19 +169,19 @@ class _Frames:
         match event:
             case TrialStarted(trial=trial, observation=observation):
                 self._trial, self._step, self._observation = trial, 0, observation
-                self._current()
+                self._current_frame()
             case Called():
-                self._current()["calls"].append(self._call(event))
+                self._current_frame()["calls"].append(self._call(event))
             case Acted():
                 self._add_action(event)
             case TrialEnded(ending=ending, detail=detail):
-                self._current()["end"] = {"ending": ending, "detail": detail}
+                self._current_frame()["end"] = {"ending": ending, "detail": detail}
             case Reflected():
                 data = to_data(event)
                 names = ("step", "action", "disabled")
-                self._current()["reflection"] = {name: data[name] for name in names}
+                self._current_frame()["reflection"] = {name: data[name] for name in names}
             case Remark():
-                self._current()["other"].append(to_data(event))
+                self._current_frame()["other"].append(to_data(event))
 
     def _call(self, call: Called) -> dict[str, Any]:
         """Return a call; one of a conversation with the messages that are new in it."""
@@ -205,12 +203,12 @@ class _Frames:
         action, transition = acted.action, acted.transition
         elements = self._observation.elements if self._observation else ()
         target = next((e for e in elements if e.id == getattr(action, "element", None)), None)
-        texts = (target.text, target.placeholder, target.value) if target else ()
-        self._current()["action"] = {
+        strings = (target.text, target.placeholder, target.value) if target else ()
+        self._current_frame()["action"] = {
             "text": str(action),
             "typed": getattr(action, "text", None) or "",
             # Text that a mark on the element would cover.
-            "labelled": any(text and isinstance(text, str) for text in texts),
+            "labelled": any(one and isinstance(one, str) for one in strings),
             "error": transition.error,
             "done": transition.done,
             "reward": transition.reward,
@@ -218,7 +216,7 @@ class _Frames:
         }
         self._step = acted.step + 1
         self._observation = None if transition.done else transition.observation
-        self._current()
+        self._current_frame()
 
 
 class SentPictures:
@@ -231,10 +229,10 @@ class SentPictures:
 
     def of(self, outcome: Outcome) -> dict[str, Any]:
         """Return the pictures of an item's calls, and what changed in those of a drifted one."""
-        texts = (event.prompt for event in outcome.history if isinstance(event, Called))
+        prompts = (event.prompt for event in outcome.history if isinstance(event, Called))
         changed = outcome.drift.pictures if outcome.drift is not None else ()
         return {
-            "sent": self._show(name for text in texts for name in _SENT.findall(text)),
+            "sent": self._show(name for prompt in prompts for name in _SENT.findall(prompt)),
             "changed": [
                 {"what": f"picture {change.number}: {change.what}"}
                 | {
@@ -279,7 +277,6 @@ class Report:
 
     @contextlib.contextmanager
     def _as_usage_error(self) -> Iterator[None]:
-        """Turn an error of the file system into one of the option that names the folder."""
         try:
             yield
         except OSError as error:
@@ -303,7 +300,6 @@ class Report:
         return name
 
     def picture(self, name: str) -> Path:
-        """Return the path of a picture."""
         return self.folder / "pictures" / name
 
     def write(
@@ -374,7 +370,7 @@ class Report:
         sources = list(zip(map(str, folders), indexes, strict=True))
         check_shards([(source, read_shard(index, source)) for source, index in sources])
         items = [
-            (case_of(row["id"]), canonical_json(row), folder, row)
+            (parse_case(row["id"]), canonical_json(row), folder, row)
             for folder, index in zip(folders, indexes, strict=True)
             for row in index["items"]
         ]
@@ -427,7 +423,7 @@ class Report:
             write_atomically(self.folder / path.relative_to(source), path.read_text("utf-8"))
 
     def _write_data(self, name: str, function: str, value: Any) -> None:
-        """Write a data file: ASCII without `<`, so that no text in it can end the script."""
+        # ASCII without `<`, so that no string in it can end the script
         text = json.dumps(value, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
         write_atomically(self.folder / name, f"miniwobReport.{function}({text});\n")
 

@@ -25,12 +25,10 @@ class ReportPages(Step):
         self._written = False
 
     def begin(self) -> None:
-        """Check that the folder holds nothing else, and prepare it for pictures."""
         self._report.check()
         self._report.prepare()
 
     def finish(self, run: Run) -> None:
-        """Write it."""
         if not (run.outcomes or run.empty_shard):
             return
         self._report.write(
@@ -44,6 +42,5 @@ class ReportPages(Step):
         self._written = True
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
-        """Show its path."""
         if self._written and terminal.verbosity >= 0:
             terminal.line(f"report: {display_path(self._report.index)}")

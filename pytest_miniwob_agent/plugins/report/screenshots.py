@@ -36,15 +36,13 @@ class Screenshots(Observer):
             )
 
     def before_episode(self, case: Case) -> None:
-        """Begin anew."""
         self._taken, self._events = [], []
 
     def on_event(self, event: Event) -> None:
-        """Keep what happens: a replay for screenshots is compared with it."""
+        # A replay for screenshots is compared with these.
         self._events.append(event)
 
     def on_picture(self, shot: Shot, trial: int, step: int, action: AnyAction | None) -> None:
-        """Keep a screenshot."""
         try:
             name = self._report.add_picture(shot.png)
         except OSError as error:
@@ -86,7 +84,6 @@ class Screenshots(Observer):
             )
 
     def _show_both(self, item: PlayedItem, drift: DriftDetails) -> DriftDetails:
-        """Add the screenshots where a live app shows something else: as recorded, and now."""
         now = self._taken[-1]
         taken, self._taken = self._taken, []
         self.wants_pictures = True

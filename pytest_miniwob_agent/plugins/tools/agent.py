@@ -108,7 +108,6 @@ class ToolsAgent:
         self.name = variant_name(self.variant_of, screen_part, all_actions and "all-actions")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Play trials until the page is solved or the trials are used up."""
         before: list[Prompt] = []
         while True:
             trial = _Trial(self, env, llm, before)
@@ -166,7 +165,6 @@ class _Trial:
 
     @property
     def _tools(self) -> dict[str, dict[str, Any]]:
-        """The tools that the page takes now."""
         if self._last.observation.dialog:
             return self._agent.answers
         seen, agent = self._last.observation, self._agent
@@ -204,7 +202,6 @@ class _Trial:
         return done
 
     def _call(self, name: str, arguments: str) -> Prompt:
-        """Carry out a call; returns its result without the screen."""
         before = self._last.observation
         if name in self._tools:
             self._last = self._env.call(name, arguments)
@@ -239,7 +236,6 @@ class _Trial:
             self._messages.append({"role": "tool", "tool_call_id": id_, "content": result})
 
     def _with_screens(self) -> list[dict[str, Any]]:
-        """The conversation with the latest screens that fit; the older ones are left out."""
         messages, room = list(self._messages), SCREENS_LIMIT
         for at, screen in reversed(self._screens.items()):
             if room == SCREENS_LIMIT or len(screen) <= room:

@@ -147,7 +147,6 @@ class WebWISEAgent:
         self.name = variant_name(self.variant_of, single, OBJECTS[objects], worded, shots, *own)
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Write and run scripts until the page judges or there have been enough of them."""
         _Trial(self, env, llm, note).run()
 
     def counts(self, action: Action) -> bool:
@@ -165,7 +164,7 @@ class WebWISEAgent:
         return f"saved {counted(len(examples), 'example')} to {file}"
 
     def _examples(self, source: str, task: str) -> Prompt:
-        """Fill in the part of the prompt with the task's examples; empty where there are none."""
+        """Fill in the part of the prompt with the task's examples; empty if there are none."""
         if source == "none":
             return Prompt()
         path, name = Path(source), "own-example"
@@ -190,7 +189,6 @@ class WebWISEAgent:
         return Prompt.joined([self.prompts.fill(frame, examples=shown), Prompt("")])
 
     def _example(self, name: str, example: Mapping[str, Any]) -> Prompt:
-        """Fill in an example: its goal, and its scripts with the objects they were written for."""
         stages = example["stages"]
         if self.single:  # its scripts as one
             script = "\n".join(stage["program"] for stage in stages)
@@ -199,7 +197,6 @@ class WebWISEAgent:
         return self.prompts.fill(name, goal=example["goal"], stages=shown)
 
     def with_objects(self, name: str, objects: str, **values: str) -> Prompt:
-        """Fill in a prompt that shows objects, or its form without them."""
         if self.objects == "none":
             return self.prompts.fill(f"{name}-instruction-only", **values)
         return self.prompts.fill(name, objects=objects, **values)
@@ -265,7 +262,6 @@ class _Trial:
         self._note(TrialEnded(Ending.EXCEPTION if error else Ending.INCOMPLETE, error))
 
     def _attempt(self) -> _Attempt:
-        """Ask for a script and run it."""
         objects, before = str(self._page), self._page.actions
         reply = legal(self._ask(objects).text)
         script, error, judged = reply.strip(), "", None
@@ -290,7 +286,6 @@ class _Trial:
             self._note(Remark(REMARK, canonical_json({"goal": self._goal, "stages": stages})))
 
     def _ask(self, objects: str) -> Completion:
-        """Ask for a script: in one prompt, or with what does not change as system messages."""
         agent, fill = self._agent, self._agent.prompts.fill
         values = {"goal": self._goal, "history": self._history(), "examples": agent.examples}
         if agent.parted:
@@ -304,7 +299,6 @@ class _Trial:
         return self._llm.complete(agent.with_objects("program", objects, **values), "program")
 
     def _history(self) -> str:
-        """Show the earlier scripts, unless the agent forgets them."""
         agent = self._agent
         past: list[Prompt] = []
         for number, attempt in enumerate(() if agent.forgets else self._attempts, start=1):

@@ -123,7 +123,6 @@ class _Run:
         self.line = 1
 
     def _charge(self, units: int) -> None:
-        """Take units from the work that is left."""
         self._left -= units
         if self._left < 0:
             self._left = 0
@@ -326,7 +325,6 @@ class _Run:
         return slice(*(None if bound is None else self._value(bound) for bound in bounds))
 
     def _entry(self, holder: Any, at: Any) -> Any:
-        """Return an entry of a value, or a slice of it."""
         if isinstance(at, slice) and isinstance(holder, ITERABLES):
             self._charge(len(holder))
         elif not isinstance(at, slice):

@@ -82,16 +82,15 @@ class Object:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What a script may call it: its tag, also without the type of an input, or a class."""
         return (self.tag, self.tag.partition("_")[0], *self.classes.split())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The texts by which a script may find it."""
+        """The strings by which a script may find it."""
         return tuple(filter(None, (self.text, self.dom_id, self.placeholder, self.value)))
 
     def to_data(self) -> dict[str, str | bool]:
-        """Return the object as scripts see it, with empty texts for missing attributes."""
+        """Return the object as scripts see it, with empty strings for missing attributes."""
         return {
             "tag": self.tag,
             "text": self.text,
@@ -244,7 +243,7 @@ class PageJudged(Exception):
 class ScriptPage:
     """The page and the functions of scripts. `str(page)` lists its objects, one per line.
 
-    The functions raise `ScriptError` where they can't do what is asked, and `PageJudged` after
+    The functions raise `ScriptError` if they can't do what is asked, and `PageJudged` after
     the action that made the page judge. With `whole`, every visible element is an object.
     """
 
@@ -339,7 +338,7 @@ def _keys(tag: str, text: str) -> str:
 
 
 def _argument(function: str, value: Any) -> str:
-    """Return an argument of a function as a text; an integer may stand for its digits."""
+    """Return an argument of a function as a string; an integer may stand for its digits."""
     if type(value) in (str, int):
         return str(value)
     raise ScriptError(f"{function}() takes texts")
