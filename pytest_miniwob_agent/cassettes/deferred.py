@@ -4,7 +4,8 @@ https://platform.openai.com/docs/guides/batch
 
 `pending.jsonl` has the requests that wait for a completion, one JSON object per line: `custom_id`,
 `method`, `url` and `body`. An id is the stem of the item's cassette, a digest of the request and
-the number of equal ones before it: `a/m/t/1#0123456789ab-0`. `answers.jsonl` has the completions:
+the number of equal ones before it: `a/m/t/1#0123456789ab-0`. Some also have `allow`, the regular
+expressions of `AppTask(allow=...)`, which no provider gets. `answers.jsonl` has the completions:
 `custom_id`, `response` and `error`. One that holds what looks like a secret counts as an error and
 is not stored.
 """
@@ -12,6 +13,7 @@ is not stored.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
@@ -124,8 +126,9 @@ def batch_lines(text: str) -> Iterator[tuple[int, str, Line | None]]:
             continue
         try:
             data = json.loads(line)
+            list(map(re.compile, data.get("allow", ())))
             yield number, str(data["custom_id"]), data
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, re.error):
             yield number, "", None
 
 
@@ -147,7 +150,7 @@ def keep_answers(
     errors: dict[str, str] = {}
     for id_, request in requests.items():
         try:
-            _completion(lines.get(id_, {}), request_of(request))
+            _completion(lines.get(id_, {}), request_of(request), request.get("allow", ()))
             answers[id_] = lines[id_]
         except CassetteError as error:
             errors[id_] = str(error)
@@ -158,7 +161,7 @@ def keep_answers(
     return errors
 
 
-def _completion(answer: Line, request: Request) -> Any:
+def _completion(answer: Line, request: Request, allow: Collection[str]) -> Any:
     """Return the completion of an answer, or raise a `CassetteError` with what is wrong with it."""
     if not answer:
         raise CassetteError("no answer came back")
@@ -168,7 +171,7 @@ def _completion(answer: Line, request: Request) -> Any:
     if response.get("status_code") == 200 and body and not error:
         if not is_answer(request.path, body):
             raise CassetteError(describe_unusable(request.path, 200, body, request.body).report)
-        secrets.refuse(secrets.find(answer), "its completion", ", and is not kept")
+        secrets.refuse(secrets.find(answer), "its completion", ", and is not kept", allow=allow)
         return body
     raise CassetteError(shorten(secrets.mask(f"no completion: {canonical_json(error or body)}")))
 
@@ -193,7 +196,8 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
             if answer is None:
                 raise CassetteError("not a whole line of a batch file")
             stem, line = stem_of_request(id_), waiting.get(id_)
-            files = ItemFiles(cassettes, stem, Record.DEFER, state=pending.parent)
+            allow = line.get("allow", ()) if line else ()
+            files = ItemFiles(cassettes, stem, Record.DEFER, state=pending.parent, allow=allow)
             with closing(files):
                 tape = files.load()
                 problems += files.remarks
@@ -204,7 +208,7 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
                 else:
                     asked = request_of(line)
                     request = replace(asked, body=files.pictures.extract(asked.body))
-                    completion = _completion(answer, request)
+                    completion = _completion(answer, request, allow)
                     files.save([*tape.calls, Call(request, completion)])
                     recorded += 1
             waiting.pop(id_, None)

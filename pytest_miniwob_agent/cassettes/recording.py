@@ -374,8 +374,10 @@ class RecordedModel(ChatCalls):
             if files.clock is not None:
                 files.save(calls)  # the answer will be to what the page shows at that time
             id_ = batch_id(files.stem, request.key, self._number_of(request))
-            line = {"custom_id": id_, "method": "POST", "url": request.path}
-            line |= {"body": files.pictures.embed(request.body)}
+            line: dict[str, Any] = {"custom_id": id_, "method": "POST", "url": request.path}
+            line["body"] = files.pictures.embed(request.body)
+            if files.allow:
+                line["allow"] = list(files.allow)
             return Pending(line, files.group)
         path, partial = display_path(files.cassette), ""
         if not files.existed:

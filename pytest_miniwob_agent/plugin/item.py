@@ -194,7 +194,10 @@ class ItemRun:
         self._item.user_properties.append((REMARK, text))
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
-        """Make the outcome without keys; its events were masked as they happened."""
+        """Make the outcome without keys; its events were masked as they happened.
+
+        A request that waits was searched for keys, and is sent as it is.
+        """
         llm, params, sent = self._recorded, self._settings.kept_params, {}
         page = self._tapes and self._tapes.page
         episode, drift = parts.pop("episode", None), parts.get("drift")
@@ -208,6 +211,7 @@ class ItemRun:
                 "unusable": llm.server.unusable,
                 **llm.tape.usage,
             }
+        request = parts.pop("request", None)
         outcome = mask(
             Outcome(
                 result=Result.of(
@@ -227,7 +231,8 @@ class ItemRun:
                 **parts,
             )
         )
-        self.outcome = replace(outcome, episode=episode, events=() if episode else events)
+        events = () if episode else events
+        self.outcome = replace(outcome, episode=episode, events=events, request=request)
         return self.outcome
 
     def _inconclusive(self, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:

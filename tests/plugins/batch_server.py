@@ -149,6 +149,7 @@ class BatchServer(LoopbackServer):
         lines = self.requests(body["input_file_id"])
         assert {line["url"] for line in lines} == {body["endpoint"]}
         assert not any("stream" in line["body"] for line in lines)
+        assert {key for line in lines for key in line} == {"custom_id", "method", "url", "body"}
         assert len({line["body"]["model"] for line in lines}) == 1
         self.submitted.update(line["custom_id"] for line in lines)
         self.clock += 1

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import openai
 import pytest
+from support.apps import AppPages, plan
 from support.projects import solve_menu
 
 from pytest_miniwob_agent.cli import main
@@ -99,6 +100,30 @@ def test_rounds_of_batches_record_a_suite(project, server, batch, monkeypatch):
     for step in ("submit", "status", "fetch"):
         out = batch(step)
         assert out.startswith("no request is pending in .miniwob/pending.jsonl; `pytest --miniwob-")
+
+
+def test_what_an_app_shows_and_allows_is_sent_and_recorded(
+    pytester, chat_server, server, batch, monkeypatch
+):
+    app_pages = AppPages(pytester, chat_server)
+    task = r'app="app", allow=[r"ghp_\w+"]'
+    app_pages.write_task({"/": f"<p>{LEAK}</p>"}, task=task)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    prompts = []
+
+    def reply(prompt):
+        prompts.append(prompt)
+        return f'{LEAK} is on it.\n{plan("""answer "done" """)}'
+
+    server.reply = reply
+    app_pages.record(mode="defer")
+    batch("submit")
+    batch("fetch")
+    option = "--miniwob-answers=.miniwob/answers.jsonl"
+    app_pages.record(option, mode="defer").assert_outcomes(passed=1)
+    assert [LEAK in prompt for prompt in prompts] == [True]
+    app_pages.replay(passed=1)
 
 
 def test_no_request_is_submitted_twice(folder, server, batch):

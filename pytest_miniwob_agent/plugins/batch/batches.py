@@ -284,6 +284,7 @@ class Batches:
                 name,
                 ": nothing was submitted; `pytest --miniwob-record=defer` writes the file again "
                 "without such requests",
+                allow=request.get("allow", ()),
             )
             if path not in ENDPOINTS:
                 raise UsageError(
@@ -292,7 +293,8 @@ class Batches:
                 )
             streaming = ("stream", "stream_options")  # a batch streams nothing
             body = {key: part for key, part in request["body"].items() if key not in streaming}
-            line = canonical_json({**request, "body": body}).encode() + b"\n"
+            sent = {key: part for key, part in request.items() if key != "allow"}
+            line = canonical_json({**sent, "body": body}).encode() + b"\n"
             kind = str(body.get("model")), path
             full = len(files[kind]) == MAX_REQUESTS or sizes[kind] + len(line) > MAX_BYTES
             if full and files[kind]:
