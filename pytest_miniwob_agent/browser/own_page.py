@@ -117,8 +117,9 @@ class Folder:
             return PageResponse(404, remark=f"{what} {asked}")
         if file.name == INDEX and not asked.endswith(("/", f"/{INDEX}")):
             return PageResponse(301, [("Location", quote(f"{asked}/"))])
-        body = b"" if request.method == "HEAD" else file.read_bytes()
-        answer = PageResponse(200, [("Content-Type", media_type(file))], body)
+        body = file.read_bytes()
+        headers = [("Content-Type", media_type(file)), ("Content-Length", str(len(body)))]
+        answer = PageResponse(200, headers, b"" if request.method == "HEAD" else body)
         # A sandboxed frame, which gets fonts too, has no origin.
         return for_any_origin(answer, request) if served_font(asked) else answer
 

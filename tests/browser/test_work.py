@@ -179,6 +179,12 @@ WORK = {
         "5",
     ),
     "a file": ("tell((await (await fetch('/picture.png')).blob()).type)", "image/png"),
+    "the size of a file": (
+        """const ask = async (method) =>
+          (await fetch("/picture.png", { method })).headers.get("content-length");
+        tell(await ask("HEAD") > 1e6 && await ask("HEAD") === await ask("GET"))""",
+        "true",
+    ),
     "XMLHttpRequest": (
         """const request = new XMLHttpRequest();
         request.open("GET", "/picture.png");

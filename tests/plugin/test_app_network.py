@@ -12,14 +12,14 @@ APP = '''
         <script src=/wide.js></script><button onclick=ask()>Ask</button><script>
         const show = (text) => document.body.insertAdjacentHTML("beforeend", `<p>${text}</p>`);
         const PATHS = ["closed", "short", "cut", "old", "packed", "lines", "flaky", "flaky",
-          "early"];
+          "early", "parts", "head"];
         const ask = async () => {
           show(`${self.lib} ${self.wide}`);
           for (const path of PATHS) {
             try {
-              const answer = await fetch(path);
-              const named = answer.headers.get("x-name");
-              show(`${path} ${answer.status} ${await answer.text()} ${named}`);
+              const answer = await fetch(path, { method: path === "head" ? "HEAD" : "GET" });
+              const [named, size] = ["x-name", "content-length"].map((k) => answer.headers.get(k));
+              show(`${path} ${answer.status} ${await answer.text()} ${named} ${size}`);
             } catch (error) {
               show(`${path} ${error.name}`);
             }
@@ -27,6 +27,7 @@ APP = '''
         };</script>"""
     HINTS = "HTTP/1.1 103 Early Hints\\r\\nLink: </x>; rel=preload\\r\\n\\r\\n"
     OK = "HTTP/1.1 200 OK\\r\\n"
+    PARTS = "2\\r\\nab\\r\\n0\\r\\n\\r\\n"
     left = iter([b""])
 
     def answer(body, *headers, status="200 OK", length=0):
@@ -51,6 +52,8 @@ APP = '''
             "/old": lambda: b"just text",
             "/packed": lambda: answer("ab", "Content-Encoding: gzip"),
             "/flaky": lambda: next(left, answer("done")),
+            "/parts": lambda: (cut % "text/plain").replace("9\\r\\nab", PARTS).encode(),
+            "/head": lambda: answer("", length=9),
             "/early": lambda: HINTS.encode() * 2 + answer("done", "X-Name: caf\\u00e9"),
         }.get(path, lambda: answer("", status="404 Not Found"))()
 
@@ -78,8 +81,10 @@ ANSWERS = """
     packed TypeError
     lines TypeError
     flaky TypeError
-    flaky 200 done null
-    early 200 done café
+    flaky 200 done null 4
+    early 200 done café 4
+    parts 200 ab null null
+    head 200 null 9
 """
 
 

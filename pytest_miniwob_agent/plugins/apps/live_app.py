@@ -64,8 +64,9 @@ _INTEGRITY = re.compile(
 )
 """The digest of a script or style in a page: what it names may be rewritten for the page."""
 
+LENGTH = "content-length"
 PLACE = frozenset(
-    ("accept-encoding", "alt-svc", "connection", "content-encoding", "content-length", "date",
+    ("accept-encoding", "alt-svc", "connection", "content-encoding", LENGTH, "date",
      "host", "keep-alive", "server", "strict-transport-security", "transfer-encoding")
 )  # fmt: skip
 """Headers of a connection or of a moment, which don't concern the page."""
@@ -360,6 +361,7 @@ class LiveApp:
                 return self._for_page(request, PageResponse(found.status, kept, socket=socket))
             _check_coding(found, request)
             body = self._read_body(found, request)
+            kept += [(k, v) for k, v in found.headers.items() if k.lower() == LENGTH]
         except HTTPError as error:
             if request.leads:
                 raise self._unanswered(request, error) from None
@@ -397,9 +399,12 @@ class LiveApp:
                 body = told.encode(charset, "surrogateescape")
         origin = origin_of(request.url)
         own = self._addresses[origin] == origin
-        headers = (
+        headers = [
             (name, _lasting(name, self._to_page(value), own=own)) for name, value in found.headers
-        )
+        ]
+        if request.method != "HEAD":  # as it is here: unpacked, and with other addresses
+            size = str(len(body))
+            headers = [(k, size if k.lower() == LENGTH else v) for k, v in headers]
         return replace(found, headers=tuple(headers), body=body)
 
     def _to_app(self, text: str, *, quoted: bool = False) -> str:
