@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
+from pytest_miniwob_agent.agents.registry import Program
 from pytest_miniwob_agent.core.actions import (
     KEYS,
     MODIFIERS,
@@ -223,6 +224,7 @@ __all__ = [
     "Point",
     "Press",
     "PressKeys",
+    "Program",
     "ProgramError",
     "Prompt",
     "Prompts",

@@ -29,6 +29,7 @@ BUILTIN = {
         "rci": (),
         "webwise": (),
         "tools": (),
+        "program": (),
         "apps": ("app", "max_answer"),
         "batch": (),
         "certify": (),

@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pluggy import HookRelay
 
@@ -32,24 +32,28 @@ def load_agent(
     prompts: str | Path | None = None,
     params: Mapping[str, Any] | None = None,
     *,
-    task: str = "",
+    item: Mapping[str, Any] | None = None,
     hook: HookRelay | None = None,
 ) -> Agent:
     """Make the agent of a name, of this package or an installed one, or of `package.module:Class`.
 
     The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's
-    prompts is given. If it has a parameter `task`, it gets the name of the item's task, for worked
-    examples; the page does not show that name. `hook` has the plugins that name agents, by default
-    all.
+    prompts is given. It also gets those of `item` for which it has a parameter: `task`, the name of
+    the item's task, for worked examples (the page does not show that name); `seed`; and `folder`,
+    that of the item's test. A command line, which has a blank, is one for the agent `program`.
+    `hook` has the plugins that name agents, by default all.
 
     Raises:
         UsageError: the name is unknown or ambiguous, the class can't be imported or is not an
             agent, or it does not take what it is given.
     """
-    make, params = _find_class(name, hook), params or {}
+    params = params or {}
+    if " " in name:
+        name, params = "program", {"command": name, **params}
+    make, about = _find_class(name, hook), {"task": "", **(item or {})}
     try:
         parameters = inspect.signature(make).parameters
-        known = [parameter for parameter in parameters if parameter not in ("prompts", "task")]
+        known = [parameter for parameter in parameters if parameter not in ("prompts", *about)]
         takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
         for param in params:
             if param not in known and not takes_any:
@@ -59,11 +63,25 @@ def load_agent(
                 if param == "prompts":
                     problem += "; give the folder by --miniwob-prompts"
                 raise UsageError(problem)
-        given = {} if prompts is None else {"prompts": prompts}
-        agent = make(**params, **given, **({"task": task} if "task" in parameters else {}))
+        given: dict[str, Any] = {} if prompts is None else {"prompts": prompts}
+        given |= {key: value for key, value in about.items() if key in parameters}
+        agent = make(**params, **given)
     except (TypeError, ValueError) as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
     return checked(agent, f"agent {name!r}")
+
+
+class Program(tuple[str, dict[str, Any]]):
+    """A program as an agent, for the marker: `agents=[Program(["node", "agent.mjs"])]`.
+
+    Args:
+        command: the command line, or its words.
+        params: the other parameters of the agent `program`, such as `name` and `trials`.
+    """
+
+    def __new__(cls, command: str | Sequence[str], **params: Any) -> Self:
+        """Make the name of the agent, with its parameters."""
+        return super().__new__(cls, ("program", {"command": command, **params}))
 
 
 def checked(agent: object, given: str) -> Agent:

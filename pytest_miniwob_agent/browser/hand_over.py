@@ -165,7 +165,7 @@ class HandedPage:
         # the present silence began.
         self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
         self._pressed = self._dragging = False  # the mouse's button, and then moves
-        self._done = False
+        self._done, self._reward = False, 0.0
         self._error: BaseException | None = None
         self._path = f"/{secrets.token_urlsafe(16)}"
         self._server = serve(
@@ -188,6 +188,16 @@ class HandedPage:
         """True once the page has judged."""
         self._catch_up(self._until(EARLY), self._pace.stops)
         return self._done
+
+    @property
+    def reward(self) -> float:
+        """The page's verdict; 0 until `done`."""
+        return self._reward
+
+    @property
+    def over(self) -> bool:
+        """True once the page has judged, or the program may do nothing more; time stands still."""
+        return self._done or bool(self._refusal())
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -308,6 +318,7 @@ class HandedPage:
             if found := self._page.witnessed(acted):
                 driven, passed = found
                 self._done = driven.after is not None and driven.after.done
+                self._reward = driven.after.reward if driven.after is not None else 0.0
                 self._passed += passed
                 self._tell(driven)
         except MiniwobError as error:

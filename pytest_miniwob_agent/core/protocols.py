@@ -118,6 +118,14 @@ class HandedOver(Protocol):
     def done(self) -> bool:
         """True once the page has judged."""
 
+    @property
+    def reward(self) -> float:
+        """The page's verdict; 0 until `done`."""
+
+    @property
+    def over(self) -> bool:
+        """True once the page has judged, or the program may do nothing more; time stands still."""
+
     def paused(self) -> AbstractContextManager[None]:
         """Let no time pass on the page, after what the program has done took effect."""
 

@@ -116,7 +116,12 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
     """
     setup = _run_of(request).problem.setup
     with _as_error():
-        return setup.make_agent(request.config.stash[STATE], task=miniwob_case.base)
+        return setup.make_agent(
+            request.config.stash[STATE],
+            task=miniwob_case.base,
+            seed=miniwob_case.seed,
+            folder=request.path.parent,
+        )
 
 
 @pytest.fixture

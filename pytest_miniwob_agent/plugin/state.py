@@ -46,10 +46,10 @@ class Setup(NamedTuple):
         """Return the agent and the model of the options."""
         return cls(settings.agent, settings.agent_params, settings.model)
 
-    def make_agent(self, state: State, *, task: str = "") -> Agent:
-        """Make a new agent; raises as `load_agent`."""
+    def make_agent(self, state: State, **item: Any) -> Agent:
+        """Make a new agent for an item (`task`, `seed`, `folder`); raises as `load_agent`."""
         prompts = state.settings.prompts
-        return load_agent(self.agent, prompts, self.params, task=task, hook=state.hook)
+        return load_agent(self.agent, prompts, self.params, item=item, hook=state.hook)
 
 
 @dataclass(slots=True)

@@ -21,6 +21,8 @@ PIECES = (
     "import os", "for each in ", "def ", "```", "```python\n", *"{}()[]\"'`\n\t:.,=$%\\#012",
     "9" * 30, "-1", "1e9", "None", "DONE", "\x00", "\ud800", "\u6f22", "\U0001f600",
 )  # fmt: skip
+
+NAMED = [name for name in named_agents() if name != "program"]  # which needs a command
 """Pieces of generated replies, besides those of prompts."""
 
 REPLIES = ['click id=1\nclickxpath //*[@data-ref="1"]']
@@ -43,7 +45,7 @@ PARAMS = {
 AGENTS = {
     name: functools.partial(load_agent, name.partition("-")[0], params=PARAMS.get(name))
     for name in (
-        *named_agents(),
+        *NAMED,
         "reflective-iterative",
         "reflective-plan-then-adapt",
         "reflective-full-screen",

@@ -53,7 +53,7 @@ def refuse(name, **given):
 
 def test_an_agent_of_an_installed_package_is_found_after_the_built_in_ones(install):
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn\nreflective = nowhere:Agent")
-    assert load_agent("stubborn", task="click-tab").name == "stubborn"
+    assert load_agent("stubborn", item={"task": "click-tab"}).name == "stubborn"
     assert load_agent("reflective").name == "reflective"
 
 
@@ -71,7 +71,7 @@ def test_an_unknown_name_is_refused_with_the_known_ones(install):
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
     assert refuse("stuborn") == (
         "no agent is called 'stuborn' (did you mean stubborn?): give one of reflective, rci, "
-        "webwise, tools, stubborn or package.module:Class"
+        "webwise, tools, program, stubborn or package.module:Class"
     )
 
 
@@ -130,7 +130,7 @@ class TestArguments:
         install("trying-agent", "trying = trying_agent:Stubborn", self.SOURCE)
 
     def test_an_agent_gets_parameters_prompts_and_task(self, tmp_path):
-        agent = load_agent("trying", tmp_path, {"tries": 3}, task="click-tab")
+        agent = load_agent("trying", tmp_path, {"tries": 3}, item={"task": "click-tab"})
         assert agent.given == (3, tmp_path, "click-tab")
 
     @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_a_long_page_is_cut_and_still_searched():
 
 class TestExemplars:
     def rules(self, task, exemplars="built-in"):
-        rules = load_agent("rci", params={"exemplars": exemplars}, task=task).rules
+        rules = load_agent("rci", params={"exemplars": exemplars}, item={"task": task}).rules
         return rules, set(rules.files)
 
     def test_the_exemplars_of_the_items_task_are_shown_if_asked_for(self):

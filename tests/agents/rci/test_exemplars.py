@@ -62,7 +62,7 @@ STEP = r"^(?:\d+\. )?((?:type|press|clickoption|movemouse|clickxpath) .+)$"
 
 
 def exemplars(task):
-    shown = load_agent("rci", params={"exemplars": "built-in"}, task=task).rules
+    shown = load_agent("rci", params={"exemplars": "built-in"}, item={"task": task}).rules
     for text in re.split(r"^Goal: ", shown, flags=re.M)[1:]:
         page = re.search(r"^Page:\n(.+?)\n\n", text, re.M | re.S)
         lines = [line for line in page[1].split("\n") if line[0] != "["] if page else []

@@ -1,0 +1,222 @@
+"""The agent that is a program of its own: a command line that works on the item's page.
+
+It is started once for each trial and gets, by environment variables, the goal, the address of the
+page in the Chrome DevTools Protocol, and the address of the model (docs/write-an-agent.md has the
+table). The trial ends when the program ends, or when the page has judged.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from pytest_miniwob_agent.agents.registry import check_integer
+from pytest_miniwob_agent.core.data import MASKS, Mask, masked
+from pytest_miniwob_agent.core.errors import ProgramError, StepLimit, UsageError
+from pytest_miniwob_agent.core.events import Note
+from pytest_miniwob_agent.core.protocols import LLM, Environment, HandedOver
+from pytest_miniwob_agent.core.text import counted, nearest
+from pytest_miniwob_agent.plugins.program.environment import (
+    for_models,
+    past_proxies,
+    without_keys,
+)
+
+TIMEOUT = 600.0
+"""Seconds after which a program is ended that goes on."""
+
+GRACE = 5.0
+"""Seconds that a program has to end by itself once its trial is over."""
+
+POLL = 0.02
+"""Seconds between two looks at the program and its page."""
+
+LAST_LINES = 20
+"""Lines of the program's output in an error."""
+
+
+class ProgramAgent:
+    """Runs a program on the page of each trial, and gives its answer where the task asks for one.
+
+    Args:
+        command: the command line, or its words.
+        name: the folder of its cassettes; by default the stem of the program's file.
+        trials: how often it is started on an item that it does not solve.
+        timeout: seconds that it may take for a trial.
+        normalize: what differs from run to run in its requests: `date` and other names of `MASKS`,
+            or further ones as `NAME=REGEX`.
+        folder: where it runs: the folder of the item's test.
+        task: the name of the item's task.
+        seed: the item's seed.
+
+    Raises:
+        UsageError: the command is empty, or there is no such program.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        name: str = "",
+        trials: int = 1,
+        timeout: float = TIMEOUT,
+        normalize: Sequence[str] = (),
+        folder: Path | None = None,
+        task: str = "",
+        seed: int = 0,
+    ) -> None:
+        self.command = shlex.split(command) if isinstance(command, str) else [*command]
+        if not self.command:
+            raise UsageError("the program's command is empty")
+        self._folder = folder or Path.cwd()
+        self.name = name or program_name(self.command, self._folder)
+        self._trials = check_integer("trials", trials, 1, 100)
+        self._timeout = timeout
+        self._masks = [_parse_mask(each) for each in normalize]
+        self._about = {"MINIWOB_TASK": task, "MINIWOB_SEED": str(seed)}
+
+    def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return a request as it is matched."""
+        return dict(masked(request, *self._masks))
+
+    def solve(self, env: Environment, llm: LLM, note: Note) -> None:
+        """Run the program once for each trial, until one is solved."""
+        for trial in range(1, self._trials + 1):
+            goal, answers = (seen := env.reset(screen=env.default_screen)).goal, seen.answers
+            with tempfile.TemporaryDirectory(prefix="miniwob-program-") as folder:
+                answer = Path(folder, "answer.txt")
+                about = {"MINIWOB_GOAL": goal, "MINIWOB_TRIAL": str(trial)}
+                about |= {"MINIWOB_ANSWER": str(answer), "MINIWOB_MODEL": llm.model}
+                about |= {**self._about, **for_models(llm.base_url)}
+                try:
+                    with env.hand_over() as page:
+                        self._run(page, about)
+                        done, reward = page.done, page.reward
+                except StepLimit:
+                    continue
+                if not done and answers and answer.is_file():
+                    reward = env.answer(answer.read_text("utf-8").strip()).reward
+                if reward >= 1:
+                    return
+
+    def _run(self, page: HandedOver, about: Mapping[str, str]) -> None:
+        """Run the program until it ends, or its trial.
+
+        Raises:
+            ProgramError: it fails, or takes too long.
+        """
+        environment = without_keys(os.environ)
+        environment |= {**past_proxies(environment), **about}
+        environment["MINIWOB_CDP_URL"] = page.cdp_url
+        environment["MINIWOB_CDP_HTTP_URL"] = page.cdp_url.replace("ws://", "http://", 1)
+        try:
+            program = subprocess.Popen(
+                self.command,
+                cwd=self._folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise UsageError(f"{self._shown} can't be started: {error}") from None
+        output = _Output(program.stdout)
+        began, over = time.monotonic(), 0.0
+        try:
+            while program.poll() is None:
+                now = time.monotonic()
+                over = over or (now if page.over else 0.0)
+                if over and now - over > GRACE:
+                    break
+                if now - began > self._timeout:
+                    raise ProgramError(
+                        f"{self._shown} was ended after {counted(round(self._timeout), 'second')}; "
+                        f"its parameter `timeout` allows more{output.end}"
+                    )
+                time.sleep(POLL)
+        finally:
+            _end(program)
+            output.finish()
+        if program.returncode and not (over or page.over):
+            raise ProgramError(
+                f"{self._shown} ended with the status {program.returncode}{output.end}"
+            )
+
+    @property
+    def _shown(self) -> str:
+        return f"the program `{shlex.join(self.command)}`"
+
+
+class _Output:
+    """What a program prints: it goes to standard output, where pytest captures it."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        assert stream is not None
+        self._stream = stream
+        self._lines: list[str] = []
+        self._last: deque[str] = deque(maxlen=LAST_LINES)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with suppress(ValueError):  # it is closed
+            for line in self._stream:
+                self._lines.append(line)
+                self._last.append(line)
+
+    def finish(self) -> None:
+        """Print what has come."""
+        self._reader.join(1)
+        if not self._reader.is_alive():  # as it is while a child of the program has the pipe open
+            self._stream.close()
+        sys.stdout.writelines(self._lines)
+
+    @property
+    def end(self) -> str:
+        """The last lines, for an error."""
+        lines = "".join(f"\n  {line.rstrip()}" for line in self._last)
+        return f". Its last lines:{lines}" if lines else ""
+
+
+def _end(program: subprocess.Popen[str]) -> None:
+    """End a program, and what it has started in its process group."""
+    for sent in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(program.pid, sent)
+        with suppress(subprocess.TimeoutExpired):
+            program.wait(2)
+
+
+def program_name(command: Sequence[str], folder: Path) -> str:
+    """Name a program by its file: `node agent.mjs` is `agent`."""
+    files = [word for word in command[1:] if (folder / word).is_file()]
+    program = files[0] if files and shutil.which(command[0]) else command[0]
+    return Path(program).stem
+
+
+def _parse_mask(text: str) -> Mask:
+    name, _, pattern = text.partition("=")
+    if pattern:
+        return Mask(name, pattern)
+    found = next((mask for mask in MASKS if mask.name == name), None)
+    if found is None:
+        known = [mask.name for mask in MASKS]
+        raise UsageError(
+            f"--miniwob-agent-params: normalize {text!r} is not one of {', '.join(known)}"
+            f"{nearest(name, known)}; a kind of your own is NAME=REGEX"
+        )
+    return found

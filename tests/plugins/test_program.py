@@ -1,0 +1,198 @@
+"""Programs in any language as agents."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from support.apps import AppPages
+from support.projects import ROOT, Project
+
+from pytest_miniwob_agent import UsageError
+from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.plugins.program.environment import without_keys
+
+PAGE = """
+    <!DOCTYPE html><body><button id="no" onclick="done = -1">No</button>
+    <button id="yes" onclick="done = 1">Yes</button><script>
+      let done = 0;
+      const task = { goal: "Click Yes.", reward: () => done };
+    </script>"""
+
+AGENT = """
+    import json, os, sys, time, urllib.request
+    from support.driving import Program
+
+    def ask(text):
+        messages = [{"role": "user", "content": text}]
+        body = {"model": os.environ["MINIWOB_MODEL"], "messages": messages}
+        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+        kind = {"Content-Type": "application/json"}
+        request = urllib.request.Request(url, json.dumps(body).encode(), kind)
+        return json.load(urllib.request.urlopen(request))["choices"][0]["message"]["content"]
+
+    print("works on", os.environ["MINIWOB_TASK"], os.environ["MINIWOB_SEED"], *sys.argv[1:])
+    with Program(os.environ["MINIWOB_CDP_URL"]) as page:
+        for _ in range(20):
+            page.click(ask(f"{os.environ['MINIWOB_GOAL']} Trial {os.environ['MINIWOB_TRIAL']}."))
+"""
+
+TEST_FILE = """
+    import pytest
+    from pytest_miniwob_agent import Program
+
+    @pytest.mark.miniwob("pages/page", seeds=[1]{more})
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+PYTHON = f"{sys.executable} agent.py"
+
+
+@pytest.fixture
+def project(pytester, chat_server, monkeypatch):
+    project = Project(pytester, chat_server)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT / "tests"), *sys.path]))
+    project.mkdir("pages").joinpath("page.html").write_text(PAGE)
+    project.write(TEST_FILE.replace("{more}", ""), ini="miniwob_pages = pages\n", agent=AGENT)
+    chat_server.reply = lambda prompt: "#yes"
+    return project
+
+
+def test_a_command_line_is_an_agent(project):
+    command = f"--miniwob-agent={PYTHON} --fast"
+    result = project.record(command, "-rP")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["works on page 1 --fast"])
+    path = project.path / "cassettes/agent/m/page/1.yaml"
+    assert "Click Yes. Trial 1." in path.read_text()
+    project.replay(command, passed=1)
+    agent = project.path / "agent.py"
+    agent.write_text(agent.read_text().replace("Trial", "Try"))
+    result = project.runpytest(command)
+    result.stdout.fnmatch_lines(["- Click Yes. Trial 1.", "+ Click Yes. Try 1.", "*1 drifted in*"])
+
+
+def test_a_program_is_started_again_while_it_may(project):
+    more = f', agents=[Program({PYTHON.split()!r}, name="again", trials=3)]'
+    project.makepyfile(TEST_FILE.replace("{more}", more))
+    project.server.reply = lambda prompt: "#yes" if "Trial 2" in prompt else "#no"
+    project.record_and_replay(passed=1)
+    assert [path.name for path in project.path.joinpath("cassettes").iterdir()] == ["again"]
+
+
+FAILING = {
+    "import sys; print('no such key'); sys.exit(3)": "*ended with the status 3. Its last lines:*",
+    "import time; time.sleep(60)": "*was ended after 1 second; its parameter `timeout` allows m*",
+}
+
+
+@pytest.mark.parametrize(("code", "message"), FAILING.items())
+def test_a_program_that_fails_is_an_error_of_the_item(project, code, message):
+    params = json.dumps({"command": [sys.executable, "-c", code], "timeout": 1, "name": "x"})
+    result = project.record("--miniwob-agent=program", f"--miniwob-agent-params={params}")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([message])
+
+
+HANGING = """
+    import os, subprocess, sys, time
+    from support.driving import Program
+
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    open("children", "a").write(f"{child.pid} {os.getpid()}\\n")
+    with Program(os.environ["MINIWOB_CDP_URL"]) as page:
+        page.click("#yes")
+        page.run("1")
+        time.sleep(600)
+"""
+
+
+def test_nothing_of_a_program_outlives_its_item(project, monkeypatch):
+    monkeypatch.setattr("pytest_miniwob_agent.plugins.program.agent.GRACE", 0.1)
+    project.makepyfile(agent=HANGING)
+    project.runpytest(f"--miniwob-agent={PYTHON}").assert_outcomes(passed=1)
+    for id_ in project.path.joinpath("children").read_text().split():
+        state = Path(f"/proc/{id_}/stat")
+        assert not state.exists() or state.read_text().split()[2] == "Z"
+
+
+def test_a_program_answers_a_task_of_an_app(pytester, chat_server, monkeypatch):
+    project = AppPages(pytester, chat_server)
+    project.write_task({"/": "<p>Four</p>"}, solved='trial.answer == "4" or None')
+    project.makepyfile(agent="import os; open(os.environ['MINIWOB_ANSWER'], 'w').write('4\\n')")
+    project.record(f"--miniwob-agent={PYTHON}").assert_outcomes(passed=1)
+    project.runpytest(f"--miniwob-agent={PYTHON}").assert_outcomes(passed=1)
+
+
+NODE = """
+    const { env } = process;
+    const ask = async (content) => {
+      const messages = [{ role: "user", content }];
+      const answer = await fetch(`${env.OPENAI_BASE_URL}/chat/completions`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ model: env.MINIWOB_MODEL, messages }),
+      });
+      return (await answer.json()).choices[0].message.content;
+    };
+    const socket = new WebSocket(env.MINIWOB_CDP_URL);
+    const waiting = new Map();
+    socket.onmessage = ({ data }) => {
+      const { id, result } = JSON.parse(data);
+      waiting.get(id)?.(result);
+    };
+    await new Promise((opened) => { socket.onopen = opened; });
+    let number = 0, sessionId;
+    const call = (method, params = {}) => new Promise((answered) => {
+      waiting.set(++number, answered);
+      socket.send(JSON.stringify({ id: number, method, params, ...(sessionId && { sessionId }) }));
+    });
+    const { targetInfos: [{ targetId }] } = await call("Target.getTargets");
+    ({ sessionId } = await call("Target.attachToTarget", { targetId, flatten: true }));
+    const selector = await ask(env.MINIWOB_GOAL);
+    const expression = `(() => { const { x, y } = document.querySelector("${selector}")
+      .getBoundingClientRect(); return [x + 5, y + 5]; })()`;
+    const { result: { value: [x, y] } } =
+      await call("Runtime.evaluate", { expression, returnByValue: true });
+    for (const type of ["mousePressed", "mouseReleased"])
+      await call("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1 });
+    socket.close();
+"""
+
+
+def test_a_program_in_node_is_an_agent(project):
+    project.path.joinpath("shop.mjs").write_text(NODE)
+    command = f"{shutil.which('node')} --experimental-websocket shop.mjs"
+    project.record(f"--miniwob-agent={command}").assert_outcomes(passed=1)
+    assert project.path.joinpath("cassettes/shop/m/page/1.yaml").exists()
+    project.replay(f"--miniwob-agent={command}", passed=1)
+
+
+def test_a_program_gets_no_key():
+    kept = {"HOME": "/home/me", "PATH": "/bin"}
+    keys = {"OPENAI_API_KEY": "any", "MY_TOKEN": "any", "DATABASE": "postgres://me:S3cr3tPw@db/x"}
+    assert without_keys(kept | keys) == kept
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"command": ""}, "the program's command is empty"),
+        ({"command": "x", "trials": 0}, "trials must be an integer from 1 to 100, not 0"),
+        ({"command": "x", "normalize": ["dat"]}, r"normalize 'dat' is not one of .*mean date"),
+    ],
+)
+def test_wrong_parameters_are_named(params, message):
+    with pytest.raises(UsageError, match=message):
+        load_agent("program", params=params)
+
+
+def test_a_program_that_is_not_there_is_named(project):
+    result = project.record("--miniwob-agent=no-such-program x")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ["*the program `no-such-program x` can't be started: *No such file*"]
+    )
