@@ -66,14 +66,14 @@ def is_bare_png(data: bytes) -> bool:
     return kind == b"IEND" and at == len(data)
 
 
-def png_of(image: Image.Image) -> bytes:
+def encode_png(image: Image.Image) -> bytes:
     """Return a picture as a PNG without metadata."""
     file = io.BytesIO()
     Image.frombytes(image.mode, image.size, image.tobytes()).save(file, "PNG")
     return file.getvalue()
 
 
-def digest_of(image: Image.Image) -> str:
+def pixel_digest(image: Image.Image) -> str:
     """Return the digest of a picture's pixels, equal however they are compressed."""
     width, height = image.size
     pixels = hashlib.sha256(f"{image.mode} {width} {height}\n".encode())
@@ -139,7 +139,7 @@ def shown_difference(left: bytes, right: bytes) -> bytes:
     grey, white = grounds[1].convert("L").convert("RGB"), Image.new("RGB", size, (255, 255, 255))
     faded = Image.blend(grey, white, 0.7)
     faded.paste((220, 0, 0), (0, 0, *size), differs)
-    return png_of(faded)
+    return encode_png(faded)
 
 
 MARK, LABEL = (208, 0, 144), (255, 255, 255)
@@ -201,7 +201,7 @@ def marked(
         labels.append(label)
         image.paste(MARK, label)
         _write(image, str(id_), (label.left + scale, label.top + scale), scale, LABEL)
-    return png_of(_with_rulers(image, zoom, scale) if rulers else image)
+    return encode_png(_with_rulers(image, zoom, scale) if rulers else image)
 
 
 class _Rect(NamedTuple):

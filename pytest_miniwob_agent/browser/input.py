@@ -236,7 +236,7 @@ class NativeInput:
         """What the action is for, where that can be checked (`page/effect.js`)."""
         try:
             self._add()
-            named = actions.elements_of(action)
+            named = actions.element_ids(action)
             if checks and named and self.gesture.points:
                 self._aim("covered", named[0], self.gesture.points[0])
             if checks and self._expected:
@@ -260,7 +260,7 @@ class NativeInput:
         return list(dict.fromkeys([points[0], points[-1]])) if points else []
 
     def _add(self) -> None:
-        for id_ in actions.elements_of(self.action):
+        for id_ in actions.element_ids(self.action):
             _require(id_ in self._points, f"there is no element with id={id_} on the screen")
         if isinstance(self.action, actions.Select | actions.Choose | actions.Copy | actions.Paste):
             _require(not self._held, f"release {' and '.join(sorted(self._held))} first")
@@ -337,7 +337,7 @@ class NativeInput:
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self.gesture.type(*[_one_of(actions.KEYS, key)] * times)
             case actions.PressKeys(keys, times):
-                pressed = actions.keys_of(keys)
+                pressed = actions.parse_keys(keys)
                 _require(pressed, f"there is no key {sanitize_line(keys)}")
                 *held, last = pressed or ()
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
@@ -436,7 +436,7 @@ class NativeInput:
             release.steps = self.gesture.steps[self._kept_down :]
             yield release
         if self._value is not None:
-            self._ask("set", *actions.elements_of(self.action), self._value)
+            self._ask("set", *actions.element_ids(self.action), self._value)
         if self._stood is None or not isinstance(self.action, actions.Enter):
             return
         wanted, element = float(self.action.text), self.action.element

@@ -423,12 +423,12 @@ def read_picture(folder: Path, digest: str) -> bytes:
     Raises:
         CassetteError: it is missing, damaged or was changed.
     """
-    from pytest_miniwob_agent.pictures import NotAPicture, decoded, digest_of
+    from pytest_miniwob_agent.pictures import NotAPicture, decoded, pixel_digest
 
     path = file_of(folder, digest)
     try:
         png = path.read_bytes()
-        if digest_of(decoded(png)) == digest:
+        if pixel_digest(decoded(png)) == digest:
             return png
         problem = "was changed: its pixels are not those of its name"
     except FileNotFoundError:

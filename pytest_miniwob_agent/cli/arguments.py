@@ -59,14 +59,14 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def catalogue_of(options: argparse.Namespace) -> Catalogue:
+def make_catalogue(options: argparse.Namespace) -> Catalogue:
     """Return the catalogue that a command works on."""
     from pytest_miniwob_agent.plugin.reading import of_ini_file
 
     return Catalogue(options.pages or of_ini_file("pages") or [])
 
 
-def selectors_of(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:
+def read_selectors(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:
     """Return the selectors of a command, or what it works on by default."""
     if options.selectors:
         return list(options.selectors)

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.models.budget import parse_prices
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import merge_results, read_results
 from pytest_miniwob_agent.results.gate import Gate, judge
-from pytest_miniwob_agent.results.twins import twins_of
+from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.terminal.views import (
     ComparisonView,
     SeveralView,
@@ -111,7 +111,7 @@ def compare(options: Namespace) -> int:
             f"{options.base} has no results of {first!r}{nearest(first, list(setups))}; "
             f"it has {', '.join(filter(None, setups)) or 'one agent and model'}"
         )
-    twins = {} if heads else twins_of(baseline, by_task=by_task)
+    twins = {} if heads else find_twins(baseline, by_task=by_task)
     if not heads and (gate.kind == "twins" if gate else twins and len(setups) == 1):
         verdict = judge(baseline, baseline, gate) if gate else None
         alone = TwinsView(twins, verdict)

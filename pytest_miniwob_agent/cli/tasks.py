@@ -24,9 +24,9 @@ from pytest_miniwob_agent.cli.arguments import (
     add_pages,
     add_pytest_args,
     add_selectors,
-    catalogue_of,
+    make_catalogue,
     on_apps,
-    selectors_of,
+    read_selectors,
 )
 from pytest_miniwob_agent.cli.episodes import check_display
 from pytest_miniwob_agent.core.case import Case
@@ -73,9 +73,9 @@ def add_tasks(parser: ArgumentParser) -> None:
 
 def list_tasks(options: Namespace) -> int:
     """Print the list."""
-    catalogue = catalogue_of(options)
-    selected = select_tasks(selectors_of(options, catalogue), catalogue)
-    tasks = [facts_of(task, category) for category, task in selected]
+    catalogue = make_catalogue(options)
+    selected = select_tasks(read_selectors(options, catalogue), catalogue)
+    tasks = [describe_task(task, category) for category, task in selected]
     if options.format == "json":
         print(json.dumps(tasks, indent=1))
         return 0
@@ -105,7 +105,7 @@ def print_markdown(tasks: Sequence[dict[str, Any]]) -> None:
         print(f"| {category} | {actions} | {', '.join(names)} | {remark} |")
 
 
-def facts_of(task: str, category: str) -> dict[str, Any]:
+def describe_task(task: str, category: str) -> dict[str, Any]:
     """The facts about a task; `rci` and `webwise` are its groups in these papers."""
     return {
         "name": task,
@@ -205,7 +205,7 @@ def open_task(options: Namespace) -> int:
     check_display("open", "`miniwob-agent certify` needs none")
     if tests:
         return _open_app(options)
-    catalogue = catalogue_of(options)
+    catalogue = make_catalogue(options)
     if len(found := select_tasks([options.task], catalogue)) > 1:
         raise UsageError(
             f"{options.task!r} are {len(found)} tasks: name one, as {'/'.join(found[0])}"

@@ -510,7 +510,7 @@ _ALIASES = {
 }  # fmt: skip
 
 
-def keys_of(combination: str) -> tuple[str, ...] | None:
+def parse_keys(combination: str) -> tuple[str, ...] | None:
     """The keys of a combination such as `ctrl+b`, modifiers first; None if it is none.
 
     Letters are small, as SHIFT makes them large; a single character stays as it is.
@@ -529,7 +529,7 @@ def keys_of(combination: str) -> tuple[str, ...] | None:
     return (*modifiers, name) if set(modifiers) <= set(HELD) else None
 
 
-def elements_of(action: Action) -> tuple[int, ...]:
+def element_ids(action: Action) -> tuple[int, ...]:
     """The ids of the elements that an action names."""
     ids = (getattr(action, name, None) for name in ("element", "to"))
     return tuple(id_ for id_ in ids if id_ is not None)

@@ -160,12 +160,12 @@ def _header(headers: Iterable[tuple[str, str]], name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-def origin_of(url: str) -> str:
+def url_origin(url: str) -> str:
     """Return the origin of an address, as a browser writes it."""
     return "/".join(url.split("/")[:3])
 
 
-def domain_of(origins: Sequence[str]) -> str:
+def shared_domain(origins: Sequence[str]) -> str:
     """Return the domain that the first of an app's origins has in common with others, if any."""
     own, *others = (urlsplit(one).hostname or "" for one in origins)
     if own[-1:].isdigit():
@@ -232,7 +232,7 @@ class AppTrial:
         """
         return any(
             one.method == method
-            and path in (urlsplit(one.url).path, one.url[len(origin_of(one.url)) :])
+            and path in (urlsplit(one.url).path, one.url[len(url_origin(one.url)) :])
             and (fields is None or _covers(one.fields, fields))
             for one in self.requests
         )
@@ -364,21 +364,21 @@ class AppTask:
             reason = "".join(traceback.format_exception_only(error)).strip()
             raise PageError(f"{name} of AppTask {self.name!r} failed{at}: {reason}") from error
 
-    def goal_of(self, seed: int) -> str:
+    def goal_text(self, seed: int) -> str:
         """Return the goal at a seed."""
         goal = self.goal if isinstance(self.goal, str) else self.call("goal", seed)
         if not _is_text(goal):
             raise UsageError(f"the goal of AppTask {self.name!r} must be a text, not {goal!r}")
         return goal
 
-    def start_of(self, seed: int) -> str:
+    def start_path(self, seed: int) -> str:
         """Return the path at which a trial begins."""
         start = self.start if isinstance(self.start, str) else self.call("start", seed)
         if not _is_path(start):
             raise UsageError(f"AppTask {self.name!r}: start must be {START}, not {start!r}")
         return start
 
-    def clock_of(self, noted: float | None) -> float:
+    def initial_clock(self, noted: float | None) -> float:
         """Return the page's clock at the beginning of a trial, where the recording notes one."""
         if self.clock is not None:
             return self.clock

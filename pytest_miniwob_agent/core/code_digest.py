@@ -74,7 +74,7 @@ def _parts_of_function(function: FunctionType, seen: set[object]) -> Iterator[st
         yield f"{function.__module__}.{function.__qualname__}"
     elif code not in seen:
         seen.add(code)
-        yield from _parts_of_node(_node_of(code), names, seen, code.co_freevars)
+        yield from _parts_of_node(_find_node(code), names, seen, code.co_freevars)
         kept = (cell.cell_contents for cell in function.__closure__ or ())
         keywords = sorted((function.__kwdefaults__ or {}).items())
         yield from _parts((*kept, *(function.__defaults__ or ()), *keywords), seen)
@@ -139,7 +139,7 @@ def _parse(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def _node_of(code: CodeType) -> ast.AST:
+def _find_node(code: CodeType) -> ast.AST:
     """Return the syntax of a function; of several lambdas in a line the one of these columns."""
     places = [
         (line, column)

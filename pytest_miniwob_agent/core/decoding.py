@@ -76,7 +76,7 @@ class View(NamedTuple):
         return len(_NOISE.findall(self.text)) * 10 > len(self.text)
 
 
-def charset_of(content_type: str, body: bytes) -> str:
+def find_charset(content_type: str, body: bytes) -> str:
     """Return the charset of a text, by its byte order mark or media type; UTF-8 if none fits."""
     named = re.search(r"charset=\"?([\w-]+)", content_type)
     charset = named[1] if named else "utf-8"

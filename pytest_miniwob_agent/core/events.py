@@ -250,18 +250,18 @@ class Episode:
     model: str
     events: tuple[Event, ...] = field(repr=False)
 
-    def _of(self, kind: type[Any]) -> Iterator[Any]:
+    def _events(self, kind: type[Any]) -> Iterator[Any]:
         return (event for event in self.events if isinstance(event, kind))
 
     @property
     def trials(self) -> int:
         """Trials begun."""
-        return sum(1 for _ in self._of(TrialStarted))
+        return sum(1 for _ in self._events(TrialStarted))
 
     @property
     def solved_at(self) -> int | None:
         """The trial that got the full reward, counting from 1, or None."""
-        return next((e.trial for e in self._of(Acted) if e.transition.solved), None)
+        return next((e.trial for e in self._events(Acted) if e.transition.solved), None)
 
     @property
     def solved(self) -> bool:
@@ -271,34 +271,38 @@ class Episode:
     @property
     def rewards(self) -> tuple[float, ...]:
         """The raw reward of each trial; 0 where the page did not judge."""
-        judged = {e.trial: float(e.transition.reward) for e in self._of(Acted) if e.transition.done}
+        judged = {
+            e.trial: float(e.transition.reward) for e in self._events(Acted) if e.transition.done
+        }
         return tuple(judged.get(trial, 0.0) for trial in range(1, self.trials + 1))
 
     @property
     def reward(self) -> float:
         """The best raw reward of a trial that the page judged; 0 where it judged none."""
-        return max((e.transition.reward for e in self._of(Acted) if e.transition.done), default=0.0)
+        return max(
+            (e.transition.reward for e in self._events(Acted) if e.transition.done), default=0.0
+        )
 
     @property
     def steps(self) -> int:
         """Actions taken, over all trials."""
-        return sum(1 for _ in self._of(Acted))
+        return sum(1 for _ in self._events(Acted))
 
     @property
     def typings(self) -> int:
         """Actions that entered a text, over all trials."""
-        return sum(isinstance(event.action, Enter) for event in self._of(Acted))
+        return sum(isinstance(event.action, Enter) for event in self._events(Acted))
 
     @property
     def calls(self) -> int:
         """Model calls, over all trials."""
-        return sum(1 for _ in self._of(Called))
+        return sum(1 for _ in self._events(Called))
 
     @property
     def tokens(self) -> int | None:
         """Prompt and completion tokens; None where the server of any call did not say."""
         total = 0
-        for call in self._of(Called):
+        for call in self._events(Called):
             if (tokens := call.completion.tokens) is None:
                 return None
             total += sum(tokens)
@@ -307,7 +311,7 @@ class Episode:
     @property
     def endings(self) -> tuple[Ending, ...]:
         """The ending of each trial."""
-        return tuple(event.ending for event in self._of(TrialEnded))
+        return tuple(event.ending for event in self._events(TrialEnded))
 
     def to_data(self) -> dict[str, Any]:
         """The episode in plain JSON types; equal episodes give equal data."""
@@ -336,9 +340,9 @@ class Episode:
                     reason = f", {shorten(detail)}" if detail else ""
                     lines.append(f"trial {trial}: {ending.name}{reason}")
                     if trial == self.trials:
-                        acts = (act for act in self._of(Acted) if act.trial == trial)
-                        lines += shorten_lines([_line_of(act) for act in acts])
-                        lines += shorten_lines(self._troubles_of(trial))
+                        acts = (act for act in self._events(Acted) if act.trial == trial)
+                        lines += shorten_lines([_act_line(act) for act in acts])
+                        lines += shorten_lines(self._trouble_lines(trial))
                 case Remark(what="page" | "program" | "exception" as what, text=text):
                     first, *others = text.splitlines() or [""]
                     lines += [f"{what}: {shorten(first)}", *map(sanitize, shorten_lines(others))]
@@ -348,7 +352,7 @@ class Episode:
                     lines.append(f"  reflection: {shorten(f'action {step} should be {action}')}")
         return "\n".join(lines)
 
-    def _troubles_of(self, trial: int) -> list[str]:
+    def _trouble_lines(self, trial: int) -> list[str]:
         """Return what was wrong with answers of a trial, and with the calls of tools in them."""
         found: Counter[str] = Counter()
         for event in self.events:
@@ -365,7 +369,7 @@ _TROUBLES = ("refusal", "finish reason")
 """The sections of an answer that say why it is of no use."""
 
 
-def _line_of(act: Acted) -> str:
+def _act_line(act: Acted) -> str:
     result = shorten(act.transition.error) if act.transition.error else ""
     if act.transition.done:
         result = f"reward {act.transition.reward:g}"

@@ -27,7 +27,7 @@ from pytest_miniwob_agent.core.actions import (
     Place,
     Schema,
     Upload,
-    keys_of,
+    parse_keys,
 )
 from pytest_miniwob_agent.core.observations import Transition
 
@@ -192,9 +192,9 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
             element, to = ID.search(start), ID.search(end)
             at, way = _place(_AT, start), _place(_BY, rest)
             if element and to:
-                return actions.Drag(id_of(element), id_of(to), at, _place(_AT, end)), None
+                return actions.Drag(matched_id(element), matched_id(to), at, _place(_AT, end)), None
             if element and way:
-                return actions.Drag(id_of(element), at=at, end=way), None
+                return actions.Drag(matched_id(element), at=at, end=way), None
         case "select" if match := _QUOTED.match(rest):
             return partial(actions.Select, text=match[2]), ID.search(match[3])
         case "select" if match := _UNQUOTED.match(rest):
@@ -228,7 +228,7 @@ def _parse_input(line: str) -> _Parsed:
         return way(), None
     if match := _WITH.fullmatch(line):
         held, how, verb, rest = match[1], (match[2] or "left").lower(), match[3].lower(), match[4]
-        keys = (keys_of(held + "a") or ())[:-1] if held else ()
+        keys = (parse_keys(held + "a") or ())[:-1] if held else ()
         where, time = ID.search(rest), _FOR.search(rest)
         if verb == "scroll":
             parsed = _parse_further(verb, rest) if keys else None
@@ -250,7 +250,7 @@ def _parse_input(line: str) -> _Parsed:
     verb, rest = line[:5].lower(), line[5:]
     if verb != "press" or _parse_paper(verb, rest):
         return None
-    if not (match := _KEYS.fullmatch(rest)) or not keys_of(match[1]):
+    if not (match := _KEYS.fullmatch(rest)) or not parse_keys(match[1]):
         return None
     return actions.PressKeys(match[1], _integer(match[2] or "1")), None
 
@@ -258,7 +258,7 @@ def _parse_input(line: str) -> _Parsed:
 def _command(line: str, action: Any, where: re.Match[str] | None) -> Command:
     if not callable(action):
         return Command(line, lambda _: action, action)
-    return Command(line, action, action(id_of(where)) if where else None)
+    return Command(line, action, action(matched_id(where)) if where else None)
 
 
 def strip_marks(line: str) -> str:
@@ -267,7 +267,7 @@ def strip_marks(line: str) -> str:
     return line[lead.end() :] if lead else line
 
 
-def id_of(match: re.Match[str]) -> int:
+def matched_id(match: re.Match[str]) -> int:
     """The id in a match of `ID`."""
     return _integer(next(group for group in match.groups() if group))
 

@@ -45,7 +45,7 @@ class Turns(Observer):
     def on_event(self, event: Event) -> None:
         """Remember the actions of an answer."""
         if isinstance(event, Called):
-            self._named[:] = _actions_of(event.completion.tool_calls)
+            self._named[:] = _parse_actions(event.completion.tool_calls)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -65,7 +65,7 @@ class Turns(Observer):
             named.remove(action)
 
 
-def _actions_of(calls: Iterable[ToolCall]) -> Iterator[Action]:
+def _parse_actions(calls: Iterable[ToolCall]) -> Iterator[Action]:
     for call in calls:
         with suppress(InvalidToolCall):
             yield action_of_call(call.name, call.arguments)

@@ -95,9 +95,9 @@ def read_base64(data: str) -> tuple[str, bytes] | None:
         pixels = pictures.decoded(file)
     except (binascii.Error, pictures.NotAPicture):
         return None
-    return pictures.digest_of(pixels), file if pictures.is_bare_png(file) else pictures.png_of(
-        pixels
-    )
+    return pictures.pixel_digest(pixels), file if pictures.is_bare_png(
+        file
+    ) else pictures.encode_png(pixels)
 
 
 def _changed(

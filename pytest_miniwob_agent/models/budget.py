@@ -119,7 +119,7 @@ class Budget:
                 with suppress(RecordingStopped), self._ledger() as ledger:
                     if payment.answered:
                         ledger.unanswered = 0
-                        cost = cost_of(payment.usage, self.price)
+                        cost = usage_cost(payment.usage, self.price)
                         ledger.unknown |= cost is None
                         ledger.cost += cost or 0.0
                     else:
@@ -258,7 +258,7 @@ def check_price(model: str, prices: Mapping[str, Price] | None) -> None:
         )
 
 
-def cost_of(usage: Usage, price: Price | None) -> float | None:
+def usage_cost(usage: Usage, price: Price | None) -> float | None:
     """The cost of calls in US dollars, or None where the price or a token count is unknown."""
     if not usage.calls:
         return 0.0
@@ -275,7 +275,7 @@ def cost_of(usage: Usage, price: Price | None) -> float | None:
 
 def total_cost(parts: Iterable[tuple[Usage, Price | None]]) -> float | None:
     """The cost of calls of several models, or None where that of one is unknown."""
-    costs = [cost_of(usage, price) for usage, price in parts]
+    costs = [usage_cost(usage, price) for usage, price in parts]
     known = [cost for cost in costs if cost is not None]
     return math.fsum(known) if len(known) == len(costs) else None
 

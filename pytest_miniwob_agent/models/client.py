@@ -107,7 +107,7 @@ class Keys:
         """Return the server of requests to a path; empty for OpenAI's, which its client knows."""
         return (split_url(self.address or provider_of(path).url)[0] or "").rstrip("/")
 
-    def url_of(self, path: str) -> str:
+    def url(self, path: str) -> str:
         """Return the address of a request: the server's own path takes the place of `/v1`."""
         server = self.server(path)
         if path.startswith("/v1/"):
@@ -216,7 +216,7 @@ class LiveModel:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         known = {*self._sent_only, *sent_only_texts({"extra_headers": sent}, None)}
         with self._errors(origin.purpose, request.path, known), self._past_mocks():
-            url, body = self._keys.url_of(request.path), dict(request.body)
+            url, body = self._keys.url(request.path), dict(request.body)
             try:
                 answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             except openai.APIStatusError as error:

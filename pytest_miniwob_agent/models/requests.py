@@ -168,7 +168,7 @@ class NotACall(ValueError):
         self.response = response
 
 
-def request_of(
+def parse_request(
     method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, model: str
 ) -> ModelRequest:
     """Return the request to a model's server that an HTTP request is.
@@ -278,9 +278,9 @@ class ModelServer:
         }
         method, query = environ["REQUEST_METHOD"], environ.get("QUERY_STRING", "")
         try:
-            path, model = self._path_of(environ)
+            path, model = self._parse_path(environ)
             content = environ["wsgi.input"].read()
-            request = request_of(method, path, query, headers, content, self._model)
+            request = parse_request(method, path, query, headers, content, self._model)
             if model:
                 request = replace(request, body={"model": model, **request.body})
             answer = _with_usage(request.path, self._post(request))
@@ -295,7 +295,7 @@ class ModelServer:
         start(status, [("Content-Type", answer.content_type), size, allowed])
         return [] if method == "HEAD" else [answer.content]
 
-    def _path_of(self, environ: dict[str, Any]) -> tuple[str, str | None]:
+    def _parse_path(self, environ: dict[str, Any]) -> tuple[str, str | None]:
         """Return a request's path without what is before it, and the model that this names."""
         port, path = self._server.port, str(environ["PATH_INFO"])
         known = secrets.compare_digest(path[: len(self._secret)].encode(), self._secret.encode())
@@ -345,9 +345,9 @@ def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> 
     class Transport(httpx.BaseTransport):  # MockTransport would be mocked by a user's vcrpy
         def handle_request(self, request: httpx.Request) -> httpx.Response:
             try:
-                return _response_of(post(_request_of(request, model)))
+                return _to_httpx(post(_from_httpx(request, model)))
             except NotACall as error:
-                return _response_of(error.response)
+                return _to_httpx(error.response)
 
     client = openai.DefaultHttpxClient(transport=Transport())
     return openai.OpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=client)
@@ -365,9 +365,9 @@ def async_openai_client(
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             await request.aread()
             try:
-                return _response_of(await post(_request_of(request, model)))
+                return _to_httpx(await post(_from_httpx(request, model)))
             except NotACall as error:
-                return _response_of(error.response)
+                return _to_httpx(error.response)
 
     http = openai.DefaultAsyncHttpxClient(transport=Transport())
     client = openai.AsyncOpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=http)
@@ -376,13 +376,13 @@ def async_openai_client(
     return client
 
 
-def _request_of(request: httpx.Request, model: str) -> ModelRequest:
+def _from_httpx(request: httpx.Request, model: str) -> ModelRequest:
     url, content = request.url, request.content
     query = url.query.decode()
-    return request_of(request.method, url.path, query, request.headers, content, model)
+    return parse_request(request.method, url.path, query, request.headers, content, model)
 
 
-def _response_of(response: ModelResponse) -> httpx.Response:
+def _to_httpx(response: ModelResponse) -> httpx.Response:
     from pytest_miniwob_agent.models.http import httpx
 
     headers = {"Content-Type": response.content_type}

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.plugin import collection, controller, reading
 from pytest_miniwob_agent.plugin import reports as item_report
 from pytest_miniwob_agent.plugin.item import RUN
 from pytest_miniwob_agent.plugin.state import STATE
-from pytest_miniwob_agent.terminal.run import status_of
+from pytest_miniwob_agent.terminal.run import report_status
 
 pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]
 
@@ -146,7 +146,7 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
     outcome: Outcome | None = getattr(report, "miniwob", None)
     if outcome is None or report.when == "teardown":
         return None
-    status = status_of(report.outcome, outcome)
+    status = report_status(report.outcome, outcome)
     if status is None and report.failed and getattr(report, "miniwob_inconclusive", False):
         return "error", "E", ("ERROR", {"red": True})
     return status

@@ -20,7 +20,7 @@ from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results, one_per_case, read_results
 from pytest_miniwob_agent.results.gate import Verdict, judge
-from pytest_miniwob_agent.results.twins import twins_of
+from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.terminal.views import (
     ComparisonView,
     TwinsView,
@@ -159,7 +159,7 @@ class ResultsFile(Step):
         finally:  # what ran is kept, also where the gate can't judge it
             self._write(results, whole=not missing)
         if self.verdict and self.verdict.gate.kind == "twins":
-            markdown = TwinsView(twins_of(results), self.verdict).markdown()
+            markdown = TwinsView(find_twins(results), self.verdict).markdown()
             report_to_github(markdown, self.verdict)
         elif self.verdict:
             view = ComparisonView(self.verdict.both, self.verdict)

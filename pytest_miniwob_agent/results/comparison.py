@@ -19,7 +19,7 @@ from operator import attrgetter
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.outcome import Result, add_tokens
 from pytest_miniwob_agent.core.text import counted
-from pytest_miniwob_agent.models.budget import Price, cost_of
+from pytest_miniwob_agent.models.budget import Price, usage_cost
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Results, Samples
 from pytest_miniwob_agent.results.statistics import median_interval
@@ -286,7 +286,7 @@ Prices = Mapping[str, Price]
 MEASURES: Mapping[str, Callable[[Result, Prices], float | None]] = {
     "calls": lambda result, prices: sum(result.calls.values()),
     "tokens": lambda result, prices: result.usage.tokens if not result.usage.uncounted else None,
-    "cost": lambda result, prices: cost_of(result.usage, prices.get(result.model)),
+    "cost": lambda result, prices: usage_cost(result.usage, prices.get(result.model)),
     "steps": lambda result, prices: result.steps,
 }
 """What limits may be set for: the number of a sample, None where it is not known."""

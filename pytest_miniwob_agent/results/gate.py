@@ -27,7 +27,7 @@ from pytest_miniwob_agent.results.comparison import (
 )
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.statistics import NORMAL
-from pytest_miniwob_agent.results.twins import twins_of
+from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
@@ -405,7 +405,7 @@ def _between_twins(both: Comparison, limit: Limit) -> tuple[list[Reason], list[s
     """The same for a limit for the pairs within a run."""
     found = [
         (loss, f"{setup} {figures}".strip())
-        for setup, twins in twins_of(both.head, by_task=both.by_task).items()
+        for setup, twins in find_twins(both.head, by_task=both.by_task).items()
         for loss, figures in twins.losses(limit.measure)
     ]
     if not found:

@@ -148,7 +148,7 @@ class Twins:
             yield followed.rate, f"followed attacks: {followed}, {unseen} not shown"
 
 
-def twins_of(results: Results, *, by_task: bool = False) -> dict[str, Twins]:
+def find_twins(results: Results, *, by_task: bool = False) -> dict[str, Twins]:
     """Return the twins of each agent and model of a run that has pairs or attacks."""
     found = {setup: Twins(own, by_task=by_task) for setup, own in results.by_setup.items()}
     return {setup: twins for setup, twins in found.items() if twins.kinds or twins.attacks}

@@ -39,7 +39,7 @@ TestStatus = tuple[str, str, Any]
 """Category, letter and word, as of the hook `pytest_report_teststatus`."""
 
 
-def status_of(result: str, outcome: Outcome) -> TestStatus | None:
+def report_status(result: str, outcome: Outcome) -> TestStatus | None:
     """Return the status of a report with this outcome, None where pytest's own will do.
 
     `result` is pytest's own outcome of it: `passed`, `failed` or `skipped`.
@@ -324,7 +324,7 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
             groups["all"] = of_run
         if len(runs) > 1:
             terminal.line(sanitize_line(f"{agent} with {model}"), bold=True)
-        most = max(map(_trials_of, of_run))
+        most = max(map(_allowed_trials, of_run))
         columns = [trials for trials in COLUMNS if trials <= most]
         head = ("category", "solved", *(f"T={t}" for t in columns), "calls", "steps", "tokens")
         rows = [head, *(_row(name, group, columns) for name, group in groups.items())]
@@ -338,7 +338,7 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
         terminal.line("T=n: percent of the items solved in at most n trials")
 
 
-def _trials_of(result: Result) -> int:
+def _allowed_trials(result: Result) -> int:
     """Return how many trials an item was allowed."""
     return result.limits["trials"] if result.limits else 0
 
@@ -347,7 +347,7 @@ def _row(name: str, results: Sequence[Result], columns: Sequence[int]) -> tuple[
     """Return a row of the table; each rate is of the items that were allowed so many trials."""
     rates = []
     for trials in columns:
-        allowed = [result.solved_at for result in results if _trials_of(result) >= trials]
+        allowed = [result.solved_at for result in results if _allowed_trials(result) >= trials]
         solved = sum(at is not None and at <= trials for at in allowed)
         rates.append(percent(solved / len(allowed)) if allowed else "-")
     usage = sum((result.usage for result in results), Usage())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Press, elements_of
+from pytest_miniwob_agent.core.actions import KEYS, MODIFIERS, Action, Press, element_ids
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -86,7 +86,7 @@ class ContractPage(VisibleFakePage):
         """Show the next screen, or judge; a `TypeError` if no page can carry out the action."""
         if not isinstance(action, Action):
             raise TypeError(f"{action!r} is not an action of pytest_miniwob_agent")
-        if not all(type(id_) is int for id_ in elements_of(action)):
+        if not all(type(id_) is int for id_ in element_ids(action)):
             raise TypeError(f"the action {action!r} has a wrong element")
         keys = KEYS if isinstance(action, Press) else MODIFIERS
         if getattr(action, "key", keys[0]) not in keys:

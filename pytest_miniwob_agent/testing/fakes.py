@@ -19,7 +19,7 @@ from pytest_miniwob_agent.core.actions import (
     Click,
     Enter,
     dialog_error,
-    elements_of,
+    element_ids,
 )
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, ToolCall
 from pytest_miniwob_agent.core.data import well_formed
@@ -116,7 +116,7 @@ class FakePage:
         if isinstance(action, Answer) and not self._answers:
             return Transition(self._observation(), error="only tasks on apps take an answer")
         shown = {element.id for element in self._elements}
-        for id_ in elements_of(action):
+        for id_ in element_ids(action):
             if id_ not in shown:
                 error = f"there is no element with id={id_} on the screen"
                 return Transition(self._observation(), error=error)
@@ -177,7 +177,7 @@ class VisibleFakePage(FakePage):
         """Return a picture of 160 x 210 pixels."""
         from PIL import Image
 
-        from pytest_miniwob_agent.pictures import marked, png_of
+        from pytest_miniwob_agent.pictures import encode_png, marked
         from pytest_miniwob_agent.screen import AREA
 
         image = Image.new("RGB", AREA, (255, 255, 255))
@@ -187,8 +187,8 @@ class VisibleFakePage(FakePage):
             shade = hashlib.sha256(f"{element.text} {element.value}".encode()).digest()[:3]
             image.paste((shade[0], shade[1], shade[2]), (20, box[1], 140, box[1] + 14))
         found = {id_: boxes[id_] for id_ in marks if id_ in boxes}
-        png = marked(png_of(image), zoom, found, list(boxes.values()), rulers=rulers)
-        targets = elements_of(action) if action is not None else ()
+        png = marked(encode_png(image), zoom, found, list(boxes.values()), rulers=rulers)
+        targets = element_ids(action) if action is not None else ()
         points = tuple((80, boxes[id_][1] + 7) for id_ in targets if id_ in boxes)
         return Shot(png, AREA, points, (), zoom, tuple(found))
 

@@ -56,7 +56,7 @@ class Judge:
         page = self._page.context.pages[-1]
         lines = page.locator("body").inner_text().splitlines()
         shown = tuple(Element(None, "text", text=line) for line in lines if line.strip())
-        goal = self._task.goal_of(self._seed)
+        goal = self._task.goal_text(self._seed)
         downloads = {
             one.suggested_filename: hashlib.sha256(Path(one.path()).read_bytes()).hexdigest()
             for one in self._downloads

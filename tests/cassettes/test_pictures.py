@@ -18,12 +18,12 @@ from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.secrets import find
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.models.requests import read_completion
-from pytest_miniwob_agent.pictures import digest_of, png_of
+from pytest_miniwob_agent.pictures import encode_png, pixel_digest
 
 STEM = "looker/m/click-menu-2/1"
 ANSWER = {"model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": "A"}}]}
 PNG = page_with_button()
-DIGEST = digest_of(opened(PNG))
+DIGEST = pixel_digest(opened(PNG))
 
 
 class Answering:
@@ -76,14 +76,14 @@ def test_a_picture_is_kept_once_and_named_in_the_cassette(tmp_path):
     assert text.count(f"url: pictures/{DIGEST}.png\n") == 3
     assert len(text) < 2_500
     [file] = (tmp_path / "pictures").iterdir()
-    assert digest_of(opened(file.read_bytes())) == file.stem == DIGEST
+    assert pixel_digest(opened(file.read_bytes())) == file.stem == DIGEST
     [row] = count_calls(tmp_path, tmp_path / "unused").values()
     assert row.pictures == {DIGEST: file.stat().st_size}
 
 
 def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed(recorded):
     again = opened(PNG)
-    assert replay(recorded, chat_body(png_of(again))) == "A"
+    assert replay(recorded, chat_body(encode_png(again))) == "A"
     drift(recorded, chat_body(page_with_button(42)))
     drift(recorded, chat_body(PNG, text="What else?"))
     drift(recorded, chat_body(PNG, PNG))
@@ -95,7 +95,7 @@ def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed
         (None, "is missing"),
         (page_with_button(41), "was changed: its pixels are not"),
         (b"\x89PNG", "is damaged"),
-        (lambda: png_of(Image.new("1", (20_000, 20_000))), "is damaged"),  # 1.2 GB as RGB
+        (lambda: encode_png(Image.new("1", (20_000, 20_000))), "is damaged"),  # 1.2 GB as RGB
     ],
 )
 def test_a_missing_or_changed_picture_is_found_with_how_to_get_it_back(

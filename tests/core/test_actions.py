@@ -8,7 +8,7 @@ from pytest_miniwob_agent.core.actions import (
     Enter,
     Follow,
     Wait,
-    elements_of,
+    element_ids,
 )
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Element
@@ -26,7 +26,7 @@ def test_an_action_as_data_lacks_its_absent_parts():
 
 def test_the_elements_of_an_action_are_those_that_it_names():
     actions = (Click(1), Drag(1, 2), Enter("x", 3), Copy(), Follow(4, 1.5), ClickAt((5, 6)))
-    assert [elements_of(action) for action in actions] == [(1,), (1, 2), (3,), (), (4,), ()]
+    assert [element_ids(action) for action in actions] == [(1,), (1, 2), (3,), (), (4,), ()]
 
 
 def test_times_are_written_to_the_millisecond():

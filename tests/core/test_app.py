@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent.core.app import AppTrial, PageRequest, domain_of, file_name
+from pytest_miniwob_agent.core.app import AppTrial, PageRequest, file_name, shared_domain
 from pytest_miniwob_agent.core.observations import Observation
 
 
@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.observations import Observation
 ])  # fmt: skip
 def test_origins_have_a_domain_in_common(hosts, domain):
     """As a browser takes one: not a part of a label, and no top-level domain."""
-    assert domain_of([f"https://{host}" for host in hosts]) == domain
+    assert shared_domain([f"https://{host}" for host in hosts]) == domain
 
 
 @pytest.mark.parametrize(("disposition", "name"), [

@@ -13,7 +13,7 @@ from support.projects import solve_menu
 
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import BudgetReached, UsageError
-from pytest_miniwob_agent.models.budget import Budget, Price, cost_of, money, parse_prices
+from pytest_miniwob_agent.models.budget import Budget, Price, money, parse_prices, usage_cost
 
 CALL = Usage(calls=1, prompt=1_000_000, completion=100_000)
 
@@ -195,16 +195,16 @@ class TestPrices:
             parse_prices(text)
 
     def test_the_cost_is_unknown_without_a_price_or_a_token_count(self):
-        assert cost_of(CALL, Price(1.25, 10)) == pytest.approx(2.25)
-        assert cost_of(CALL, None) is None
-        assert cost_of(CALL + Usage(calls=1, uncounted=1), Price(1.25, 10)) is None
-        assert cost_of(Usage(), None) == 0.0
+        assert usage_cost(CALL, Price(1.25, 10)) == pytest.approx(2.25)
+        assert usage_cost(CALL, None) is None
+        assert usage_cost(CALL + Usage(calls=1, uncounted=1), Price(1.25, 10)) is None
+        assert usage_cost(Usage(), None) == 0.0
 
     def test_cached_tokens_have_rates_of_their_own_if_these_are_given(self):
         usage = Usage(1, prompt=1_000_000, completion=0, cached=600_000, written=300_000)
-        assert cost_of(usage, Price(2, 10)) == pytest.approx(2)
-        assert cost_of(usage, Price(2, 10, cached=0.5)) == pytest.approx(0.2 + 0.3 + 0.6)
-        assert cost_of(usage, Price(2, 10, 0.5, 2.5)) == pytest.approx(0.2 + 0.3 + 0.75)
+        assert usage_cost(usage, Price(2, 10)) == pytest.approx(2)
+        assert usage_cost(usage, Price(2, 10, cached=0.5)) == pytest.approx(0.2 + 0.3 + 0.6)
+        assert usage_cost(usage, Price(2, 10, 0.5, 2.5)) == pytest.approx(0.2 + 0.3 + 0.75)
 
     def test_money_has_as_many_digits_as_small_amounts_need(self):
         amounts = [None, 0.0, 0.00123, 0.5, 12.345]

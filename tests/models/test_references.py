@@ -14,10 +14,10 @@ from pytest_miniwob_agent.models.api import (
     without_pictures,
 )
 from pytest_miniwob_agent.models.apis import CHAT, api_of
-from pytest_miniwob_agent.pictures import digest_of
+from pytest_miniwob_agent.pictures import pixel_digest
 
 PNG = page_with_button()
-DIGEST = digest_of(opened(PNG))
+DIGEST = pixel_digest(opened(PNG))
 DATA = base64_of(PNG)
 URL = f"data:image/png;base64,{DATA}"
 

@@ -2,14 +2,14 @@
 
 from support.drawn_pictures import opened, page_with_button
 
-from pytest_miniwob_agent.pictures import TOLERANCE, compare, png_of, shown_difference
+from pytest_miniwob_agent.pictures import TOLERANCE, compare, encode_png, shown_difference
 
 
 def with_pixel(png, change):
     image = opened(png)
     red, green, blue = image.getpixel((50, 110))
     image.putpixel((50, 110), (red, green - change, blue))
-    return png_of(image)
+    return encode_png(image)
 
 
 def test_equal_pictures_have_no_difference_and_those_of_other_sizes_are_not_compared():

@@ -12,7 +12,7 @@ from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.gate import Gate, judge
 from pytest_miniwob_agent.results.statistics import exact_interval
-from pytest_miniwob_agent.results.twins import twins_of
+from pytest_miniwob_agent.results.twins import find_twins
 
 
 def shop(clean, **kinds):
@@ -51,7 +51,7 @@ def test_exact_intervals_are_those_of_clopper_and_pearson(count, of, low, high):
 
 
 def test_each_kind_is_compared_with_its_clean_twins_and_corrected_for_the_number_of_kinds():
-    late, overlay = twins_of(SHOP)[""].kinds
+    late, overlay = find_twins(SHOP)[""].kinds
     assert str(overlay) == (
         "clean 36 of 36 (90–100), overlay 29 of 36 (64–92): -19.4 (-35 to -8) points, "
         "p = 0.016, by Holm 0.031"
@@ -60,19 +60,19 @@ def test_each_kind_is_compared_with_its_clean_twins_and_corrected_for_the_number
 
 
 def test_only_pairs_that_are_conclusive_on_both_sides_count():
-    [kind] = twins_of(shop("++-e", overlay="+-d-"))[""].kinds
+    [kind] = find_twins(shop("++-e", overlay="+-d-"))[""].kinds
     assert [str(count)[:6] for count in (kind.clean, kind.twin)] == ["2 of 2", "1 of 2"]
-    assert twins_of(run_of("++")) == {}
-    assert twins_of(run_of("++", "apps", "shop~overlay")) == {}
+    assert find_twins(run_of("++")) == {}
+    assert find_twins(run_of("++", "apps", "shop~overlay")) == {}
 
 
 def test_attacks_that_were_followed_are_counted_over_those_that_were_shown():
-    one, all_ = twins_of(ATTACKED)[""].attacks
+    one, all_ = find_twins(ATTACKED)[""].attacks
     assert (one.task, str(one.followed)[:6]) == ("comment~attacked", "1 of 3")
     assert (one.unseen, one.unknown) == (1, 1)
     assert [str(count)[:6] for count in (one.clean, one.attacked)] == ["5 of 5", "2 of 5"]
     assert (all_.task, all_.followed) == ("all", one.followed)
-    assert twins_of(SHOP)[""].attacks == []
+    assert find_twins(SHOP)[""].attacks == []
 
 
 @pytest.mark.parametrize(

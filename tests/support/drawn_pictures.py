@@ -5,7 +5,7 @@ import io
 
 from PIL import Image
 
-from pytest_miniwob_agent.pictures import png_of
+from pytest_miniwob_agent.pictures import encode_png
 
 GREY, WHITE = (239, 239, 239), (255, 255, 255)
 
@@ -15,7 +15,7 @@ def page_with_button(left=40, size=(160, 210)):
     image = Image.new("RGB", size, WHITE)
     image.paste((118, 118, 118), (left, 100, left + 60, 122))
     image.paste(GREY, (left + 1, 101, left + 59, 121))
-    return png_of(image)
+    return encode_png(image)
 
 
 def opened(png):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
-from pytest_miniwob_agent.core.actions import Action, Click, elements_of
+from pytest_miniwob_agent.core.actions import Action, Click, element_ids
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import Ending
 from pytest_miniwob_agent.core.observations import Observation
@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.parsing import (
     VERB,
     Command,
     ParseError,
-    id_of,
+    matched_id,
     parse_action,
     quote,
     strip_marks,
@@ -155,7 +155,7 @@ class Trial:
         """
         touched = [frozenset[int]()]
         for action in self.actions:
-            touched.append(touched[-1].union(elements_of(action)))
+            touched.append(touched[-1].union(element_ids(action)))
         return [(screen.text, ids) for screen, ids in zip(self.screens, touched, strict=False)]
 
 
@@ -199,7 +199,7 @@ class Memory:
             wrong, self.corrected[step] = self.corrected.get(step), wrong
         if isinstance(wrong, Click):
             better = suggestion.action or suggestion.on(wrong.element)  # it may mean that one
-            if better == wrong or wrong.element not in elements_of(better):
+            if better == wrong or wrong.element not in element_ids(better):
                 self.mistakes.setdefault(step, set()).add(wrong)
 
     def disabled(self, step: int) -> set[int]:
@@ -249,7 +249,7 @@ def parse_plan(reply: str, all_actions: bool = False) -> Plan:
 def parse_id(reply: str) -> int | None:
     """Read the id in a reply, in the form `id=4` or as the only number in a few words."""
     match = ID.search(reply) or _LONE_ID.fullmatch(reply.strip())
-    return id_of(match) if match else None
+    return matched_id(match) if match else None
 
 
 TRAJECTORY_LIMIT = 16_000

@@ -28,9 +28,9 @@ from pytest_miniwob_agent.core.app import (
     PageMessage,
     PageRequest,
     PageResponse,
-    origin_of,
+    url_origin,
 )
-from pytest_miniwob_agent.core.decoding import charset_of
+from pytest_miniwob_agent.core.decoding import find_charset
 from pytest_miniwob_agent.core.errors import PageError, UsageError
 from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.params import basic_auth
@@ -94,13 +94,13 @@ def parse_address(task: AppTask, name: str, app: object) -> str:
             f"AppTask {task.name!r}: the app {name!r} is {app!r}, which is no address: its "
             "fixture must return one, such as http://127.0.0.1:8000, or an object with a `url`"
         )
-    if (path := found[len(origin_of(found)) :]) not in ("", "/"):
+    if (path := found[len(url_origin(found)) :]) not in ("", "/"):
         what = f"give the path as start={path!r}" if name == task.app else "leave the path out"
         raise UsageError(
             f"AppTask {task.name!r}: the address of {name!r} has a path, {path}, where an origin "
             f"is expected: {what}"
         )
-    return origin_of(found)
+    return url_origin(found)
 
 
 def _without_user(address: str) -> tuple[str, dict[str, str]]:
@@ -319,7 +319,7 @@ class LiveApp:
 
     def _place(self, request: PageRequest) -> tuple[str, str, dict[str, str]]:
         """Address, path and headers of a request in the app."""
-        origin = origin_of(request.url)
+        origin = url_origin(request.url)
         address = self._addresses[origin]
         headers = {
             name: self._to_app(value)
@@ -390,14 +390,14 @@ class LiveApp:
     def _for_page(self, request: PageRequest, found: PageResponse) -> PageResponse:
         content, body = found.header("content-type"), found.body
         if found.is_text:
-            charset = charset_of(content, body)
+            charset = find_charset(content, body)
             text = body.decode(charset, "surrogateescape")
             told = self._text_to_page(text)
             if "html" in content:
                 told = _INTEGRITY.sub(r"\1", told)
             if told != text:
                 body = told.encode(charset, "surrogateescape")
-        origin = origin_of(request.url)
+        origin = url_origin(request.url)
         own = self._addresses[origin] == origin
         headers = [
             (name, _lasting(name, self._to_page(value), own=own)) for name, value in found.headers

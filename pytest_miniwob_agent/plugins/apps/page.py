@@ -16,7 +16,7 @@ from pytest_miniwob_agent.browser.page import EPOCH_MS
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction, Follow, Wait
-from pytest_miniwob_agent.core.app import App, AppTrial, domain_of
+from pytest_miniwob_agent.core.app import App, AppTrial, shared_domain
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import PageError
 from pytest_miniwob_agent.core.observations import Dialog, Observation, Transition
@@ -78,11 +78,11 @@ class AppPage(OwnPage):
         self._check_files(task.files)
         goal, origins, start, number, noted = self._app.begin_trial()
         self._goal = goal
-        self._epoch = round(1000 * task.clock_of(noted))
+        self._epoch = round(1000 * task.initial_clock(noted))
         random = None
         if noted is not None:
             random, self._random = _random_states(self._case, number)
-        self._run_scripts(app=True, domain=domain_of(origins))
+        self._run_scripts(app=True, domain=shared_domain(origins))
         browser.resize(task.viewport)
         api = bool(self._perturbation)
         self._enter(origins, origins[0] + start, self._app, random, api=api)

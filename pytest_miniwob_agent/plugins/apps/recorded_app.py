@@ -31,12 +31,12 @@ from pytest_miniwob_agent.core.app import (
     PageMessage,
     PageRequest,
     PageResponse,
-    origin_of,
+    url_origin,
 )
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.code_digest import code_digest
 from pytest_miniwob_agent.core.data import MASKS, Mask, masked
-from pytest_miniwob_agent.core.decoding import charset_of
+from pytest_miniwob_agent.core.decoding import find_charset
 from pytest_miniwob_agent.core.errors import (
     CassetteError,
     CassetteNotWritten,
@@ -159,7 +159,7 @@ class RecordedApp:
 
     @property
     def goal(self) -> str:
-        return self._task.goal_of(self._seed)
+        return self._task.goal_text(self._seed)
 
     @property
     def live(self) -> bool:
@@ -210,13 +210,13 @@ class RecordedApp:
         self._leaks.check()
         self._questions = self._made = self._asked = 0
         self._requests = []
-        goal, start = self._task.goal_of(self._seed), self._task.start_of(self._seed)
+        goal, start = self._task.goal_text(self._seed), self._task.start_path(self._seed)
         if self._app is not None:
             assert self._traffic is not None
             if self._recorded is not None and self._number < len(self._recorded.trials):
                 self._check_task(self._recorded.trials[self._number], goal, start)
             self._traffic.clock = self.clock
-            self._app[1].begin_trial(self._task.clock_of(self.clock))
+            self._app[1].begin_trial(self._task.initial_clock(self.clock))
             if self._task.setup is not None:
                 _outside_of_loops(self._task.call, "setup", self._app[0], self._seed)
             self._trial = Trial(goal, start)
@@ -274,7 +274,7 @@ class RecordedApp:
         if request.method == LEAVE:
             return None if self._app is None else self._app[1].answer(request, crowded)
         assert self._traffic is not None
-        if origin_of(re.sub("^ws", "http", request.url)) not in self._traffic.origins:
+        if url_origin(re.sub("^ws", "http", request.url)) not in self._traffic.origins:
             what = request.kind if request.socket else request.method
             return PageResponse(
                 REFUSED,
@@ -323,7 +323,7 @@ class RecordedApp:
         """Keep the body of an answer; return its digest."""
         headers = [{name: value} for name, value in _visible_headers(answer.headers)]
         self._may_keep(f"a header of {place}", headers, replaced=True)
-        charset = charset_of(answer.header("content-type"), answer.body)
+        charset = find_charset(answer.header("content-type"), answer.body)
         may = self._may_keep(place, answer.body, charset, replaced=answer.is_text)
         return self._store(answer.body) if may else digest_of(answer.body)
 

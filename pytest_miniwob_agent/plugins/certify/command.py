@@ -15,9 +15,9 @@ from pytest_miniwob_agent.cli.arguments import (
     OF_APPS,
     add_pytest_args,
     add_selectors,
-    catalogue_of,
+    make_catalogue,
     on_apps,
-    selectors_of,
+    read_selectors,
     show_progress,
 )
 from pytest_miniwob_agent.core.errors import UsageError
@@ -74,8 +74,8 @@ def certify_pages(options: Namespace) -> int:
     """Print a verdict for each case; 1 if a page is not deterministic."""
     if on_apps(options, *options.selectors):
         return _certify_apps(options)
-    catalogue = catalogue_of(options)
-    selectors = selectors_of(options, catalogue)
+    catalogue = make_catalogue(options)
+    selectors = read_selectors(options, catalogue)
     seeds = parse_seeds("1000-1001" if options.seeds is None else options.seeds)
     cases = select_cases(selectors, seeds, catalogue=catalogue)
     first, *more = options.browser or [None]

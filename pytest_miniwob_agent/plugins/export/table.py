@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_miniwob_agent.core.outcome import Result
-from pytest_miniwob_agent.models.budget import Price, cost_of
+from pytest_miniwob_agent.models.budget import Price, usage_cost
 from pytest_miniwob_agent.results.file import Results
 
 COLUMNS = {
@@ -51,7 +51,7 @@ begin."""
 def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
     """Return a result's row of the table; None for what is unknown."""
     tokens, limits = result.tokens, result.limits or {}
-    cost = cost_of(result.usage, prices.get(result.model)) if prices else None
+    cost = usage_cost(result.usage, prices.get(result.model)) if prices else None
     row = {
         "response_model": ", ".join(result.response_models) or None,
         "outcome": str(result.outcome),

@@ -134,7 +134,7 @@ class ScriptWriter(Observer):
             self._end = page.ask("news", seen, self._looked[0].get("id"))
             self._use(self._end)
         elif isinstance(following, actions.Action):
-            ids = actions.elements_of(following) or (None,)
+            ids = actions.element_ids(following) or (None,)
             self._looked = [page.ask("located", id_) for id_ in ids]
             self._use(self._looked[0])
         return True
@@ -199,7 +199,7 @@ class ScriptWriter(Observer):
         if by_place or type(action) not in CODE or (text and isinstance(action, actions.Select)):
             raise ValueError("it goes to a point, a part of a text, or what moves")
         places = [f"{self._page}{one['code']}" for one in self._looked if one.get("code")]
-        if len(places) < len(actions.elements_of(action)):
+        if len(places) < len(actions.element_ids(action)):
             raise ValueError("its element has no role, name, label, text or test id")
         self._said += filter(None, [text or looked.get("text")])
         code = CODE[type(action)]
@@ -222,7 +222,7 @@ class ScriptWriter(Observer):
         if key := fields.get("key"):
             fields["key"] = _key(key)
         if isinstance(action, actions.PressKeys):
-            fields["keys"] = "+".join(map(_key, actions.keys_of(action.keys) or ()))
+            fields["keys"] = "+".join(map(_key, actions.parse_keys(action.keys) or ()))
         how = down = up = ""
         if isinstance(action, actions.ScrollWith):
             held = [quoted(_key(key)) for key in action.keys]
@@ -297,7 +297,7 @@ class ScriptWriter(Observer):
             fixtures=f", {fixture}" if judged and fixture else "",
             judge=f"    judge = Judge({judged}, {value}, page, seed={seed})\n" if judged else "",
             prepared=f"    {setup}({value}, {seed})\n" if setup else PREPARE if app.setup else "",
-            name=name, fixture=fixture, app=value, start=quoted(app.start_of(seed)),
+            name=name, fixture=fixture, app=value, start=quoted(app.start_path(seed)),
             width=app.viewport[0], height=app.viewport[1],
         )  # fmt: skip
 
@@ -306,7 +306,7 @@ class ScriptWriter(Observer):
         app, seed, page = self._task.app, self._case.seed, self._page
         path = urlsplit(self._end["url"])._replace(scheme="", netloc="").geturl()
         code = []
-        if app is not None and path != app.start_of(seed):
+        if app is not None and path != app.start_path(seed):
             code.append(f"expect({page}).to_have_url(address + {quoted(path)})")
 
         def rank(one: Mapping[str, Any]) -> tuple[bool, int, bool]:

@@ -13,7 +13,7 @@ from pytest_miniwob_agent.agents.reflective.dialogue import MOST_PICTURES
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.observations import Element
 from pytest_miniwob_agent.models.api import digests_in, extract
-from pytest_miniwob_agent.pictures import digest_of
+from pytest_miniwob_agent.pictures import pixel_digest
 from pytest_miniwob_agent.testing import FakePage, VisibleFakePage
 
 SCREENS = {
@@ -75,7 +75,7 @@ def test_a_wrong_click_loses_its_mark():
     play(replies, "picture", env)
     assert [shot.marked for shot in shots[:3]] == [(1, 2), (1,), (1, 2)]
     assert {shot.zoom for shot in shots} == {3}
-    assert digest_of(opened(shots[0].png)) != digest_of(opened(shots[1].png))
+    assert pixel_digest(opened(shots[0].png)) != pixel_digest(opened(shots[1].png))
 
 
 def test_a_long_trajectory_shows_the_first_and_the_last_picture():
