@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.cassettes.folder import group_of
+from pytest_miniwob_agent.cassettes.folder import sharing_group
 from pytest_miniwob_agent.cassettes.tape import Call, Request, batch_id
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.data import canonical_json
@@ -34,13 +34,13 @@ Line = dict[str, Any]
 """A line of a batch file."""
 
 
-def ids_of(stem: str, calls: Iterable[Call]) -> set[str]:
+def batch_ids(stem: str, calls: Iterable[Call]) -> set[str]:
     """Return the ids that the requests of recorded calls had in a batch file."""
     counts = Counter(call.key for call in calls)
     return {batch_id(stem, key, n) for key, count in counts.items() for n in range(count)}
 
 
-def request_of(line: Line) -> Request:
+def parse_request(line: Line) -> Request:
     """Return the request of a line."""
     return Request(str(line.get("url", CHAT)), line.get("body") or {})
 
@@ -95,7 +95,7 @@ def update_pending(
     `ran` are the stems of the items that ran, and `requests` what they wait for. Requests of stems
     that are not `used` by what the run collected are removed; None keeps them, for a run of a few
     items. An equal request of several items that share answers waits once, if possible by the id
-    that it had before: `groups` are those of the requests (`folder.group_of`), by id.
+    that it had before: `groups` are those of the requests (`folder.sharing_group`), by id.
     """
     groups = groups or {}
     before = read_pending(path)
@@ -108,7 +108,7 @@ def update_pending(
     once: dict[str, str] = {}
     for id_ in sorted(waiting, key=lambda id_: (id_ not in before, id_.split("/"))):
         stem, _, request_id = id_.partition("#")
-        once.setdefault(f"{groups.get(id_) or group_of(stem)}#{request_id}", id_)
+        once.setdefault(f"{groups.get(id_) or sharing_group(stem)}#{request_id}", id_)
     kept = set(once.values())
     waiting = {id_: request for id_, request in waiting.items() if id_ in kept}
     write_gitignore(path.parent)
@@ -150,7 +150,7 @@ def keep_answers(
     errors: dict[str, str] = {}
     for id_, request in requests.items():
         try:
-            _completion(lines.get(id_, {}), request_of(request), request.get("allow", ()))
+            _completion(lines.get(id_, {}), parse_request(request), request.get("allow", ()))
             answers[id_] = lines[id_]
         except CassetteError as error:
             errors[id_] = str(error)
@@ -201,12 +201,12 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
             with closing(files):
                 tape = files.load()
                 problems += files.remarks
-                if id_ in ids_of(stem, [*tape.calls, *tape.spare]):
+                if id_ in batch_ids(stem, [*tape.calls, *tape.spare]):
                     already += 1
                 elif line is None:
                     raise CassetteError("no request with this id is waiting")
                 else:
-                    asked = request_of(line)
+                    asked = parse_request(line)
                     request = replace(asked, body=files.pictures.extract(asked.body))
                     completion = _completion(answer, request, allow)
                     files.save([*tape.calls, Call(request, completion)])

@@ -89,10 +89,10 @@ def drift_of_call(
         return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
     nearest = _nearest(request, origin, calls, played)
     call = calls[nearest]
-    differences = differences_of(call.request, request)
+    differences = compare_requests(call.request, request)
     changed = changed_pictures(call.request, request, pictures)
     seen = [f"picture {p.number}: {p.what}" for p in changed if p.recorded and p.present]
-    causes = _causes_of(request, origin, call, differences, seen)
+    causes = _find_causes(request, origin, call, differences, seen)
     lines = [head, f"The most similar is {_name(calls, nearest)}; it differs in"]
     lines += [f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes]
     if [cause.kind for cause in causes] == ["model"] and (options := _options(request, call)):
@@ -157,7 +157,7 @@ def _nearest(request: Request, origin: Origin, calls: Sequence[Call], played: in
     return max(range(played, len(calls)), key=rank)
 
 
-def _causes_of(
+def _find_causes(
     request: Request, now: Origin, call: Call, differences: Differences, seen: Sequence[str]
 ) -> list[Cause]:
     """Return the reasons why a request is not that of a recorded call, at least one.
@@ -289,7 +289,7 @@ class Differences:
         return [line for line in self.lines if line[:2] in ("- ", "+ ")]
 
 
-def differences_of(recorded: Request, request: Request) -> Differences:
+def compare_requests(recorded: Request, request: Request) -> Differences:
     """Compare two requests."""
     if not request.is_known:
         parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
@@ -400,6 +400,6 @@ def changed_pictures(
             sizes = [" x ".join(map(str, decoded(png).size)) for png in (left, right)]
             what = str(compare(left, right) or f"{sizes[0]} pixels, now {sizes[1]}")
             difference = pictures.keep(f"{then}-{now}", shown_difference(left, right))
-        paths = [digest and pictures.path_of(digest) for digest in (then, now)]
+        paths = [digest and pictures.shown_path(digest) for digest in (then, now)]
         changed.append(ChangedPicture(number, what, paths[0], paths[1], difference))
     return changed

@@ -19,7 +19,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_miniwob_agent.cassettes.folder import ASIDE, PARTIAL, UNUSED, group_of, siblings
+from pytest_miniwob_agent.cassettes.folder import ASIDE, PARTIAL, UNUSED, sharing_group, siblings
 from pytest_miniwob_agent.cassettes.format import (
     dump_cassette,
     load_cassette,
@@ -85,7 +85,7 @@ class ItemFiles:
         folder: the cassette folder.
         stem: the item's cassette in it.
         mode: the mode of recording.
-        family: what the agent is a variant of (`folder.family_of`).
+        family: what the agent is a variant of (`folder.find_family`).
         state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
             cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
         run: a folder that the processes of this run share; None if no other test has the item.
@@ -132,7 +132,7 @@ class ItemFiles:
         self._stored: list[Call] = []
         self._aside: list[Call] = []
         self._shares = mode in (Record.NEW_EPISODES, Record.DEFER)
-        id_ = _id_of(self.cassette)
+        id_ = _path_id(self.cassette)
         self._lock = self._acquire(id_, on_wait) if state is not None and mode.writes else None
         self._done = run and run / "recorded" / id_
         done = self._done is not None and self._done.exists()
@@ -143,7 +143,7 @@ class ItemFiles:
         """Return the item's lock, which the operating system releases if this process dies."""
         from filelock import Timeout
 
-        lock = self._lock_of(id_)
+        lock = self._named_lock(id_)
         try:
             lock.acquire(timeout=_PATIENCE)
         except Timeout:
@@ -160,7 +160,7 @@ class ItemFiles:
             )
         return lock
 
-    def _lock_of(self, name: str) -> BaseFileLock:
+    def _named_lock(self, name: str) -> BaseFileLock:
         """Return a lock: one object in all threads of this process, which counts who holds it."""
         from filelock import FileLock
 
@@ -172,7 +172,7 @@ class ItemFiles:
     @property
     def group(self) -> str:
         """What the stems of the items that share answers with this one have in common."""
-        return group_of(self.stem, self._family)
+        return sharing_group(self.stem, self._family)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -180,11 +180,11 @@ class ItemFiles:
         if self._lock is None or not self._shares:
             yield
         else:
-            with self._lock_of(f"shared/{_id_of(self._folder / self.group)}"):
+            with self._named_lock(f"shared/{_path_id(self._folder / self.group)}"):
                 yield
 
     def shared(self, request: Request, earlier: int) -> Call | None:
-        """Return the answer of another item of the group (`folder.group_of`) to a request.
+        """Return the answer of another item of the group (`folder.sharing_group`) to a request.
 
         `earlier` is the number of equal requests of this item before it; the other item needs a
         call for each of them too. A recording with `all` sends every request itself.
@@ -327,7 +327,7 @@ class ItemFiles:
             write_atomically(self._done, "")
 
 
-def _id_of(path: Path) -> str:
+def _path_id(path: Path) -> str:
     """Return a name for a path that is the same from every working directory."""
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
 
@@ -372,7 +372,7 @@ class Pictures:
             CassetteNotWritten: there is no room, or no permission.
         """
         for digest in dict.fromkeys(digest for call in calls for digest in call.request.pictures):
-            path = file_of(folder or self._folder, digest)
+            path = picture_path(folder or self._folder, digest)
             if path.exists():
                 continue
             try:
@@ -382,9 +382,9 @@ class Pictures:
                     f"{display_path(path)} can't be written: {error}"
                 ) from None
 
-    def path_of(self, digest: str) -> str | None:
+    def shown_path(self, digest: str) -> str | None:
         """Return the path of a picture, for people; `keep` it if no cassette has it."""
-        path = file_of(self._folder, digest)
+        path = picture_path(self._folder, digest)
         return str(display_path(path)) if path.exists() else self.keep(digest, self.read(digest))
 
     def keep(self, name: str, png: bytes) -> str | None:
@@ -412,7 +412,7 @@ class Pictures:
         return all(found is not None and found.tolerated for found in differences)
 
 
-def file_of(folder: Path, digest: str) -> Path:
+def picture_path(folder: Path, digest: str) -> Path:
     """Return the file of a picture below a cassette folder."""
     return folder / FOLDER / f"{digest}.png"
 
@@ -425,7 +425,7 @@ def read_picture(folder: Path, digest: str) -> bytes:
     """
     from pytest_miniwob_agent.pictures import NotAPicture, decoded, pixel_digest
 
-    path = file_of(folder, digest)
+    path = picture_path(folder, digest)
     try:
         png = path.read_bytes()
         if pixel_digest(decoded(png)) == digest:

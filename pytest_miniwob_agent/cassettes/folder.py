@@ -58,7 +58,7 @@ def stem(folder: str, case: Case) -> str:
 
 
 def case_name(case: Case) -> str:
-    """Return the task and the sample of a case, as `case_of` returns them of its stem."""
+    """Return the task and the sample of a case, as `parse_case` returns them of its stem."""
     return f"{_task_folder(case.task)}/{case.sample}"
 
 
@@ -73,17 +73,17 @@ def _safe_name(name: str) -> str:
     return f"{readable or '_'}~{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
-def model_folder_of(stem: str) -> str:
+def parse_model_folder(stem: str) -> str:
     """Return the agent and the model of a stem: `reflective/claude`."""
     return "/".join(stem.split("/")[:-2])
 
 
-def family_of(agent: object) -> str:
+def find_family(agent: object) -> str:
     """Return the folder of the agent that an agent says it is a variant of; empty if of none."""
     return _safe_name(name) if (name := getattr(agent, "variant_of", "")) else ""
 
 
-def group_of(stem: str, family: str = "") -> str:
+def sharing_group(stem: str, family: str = "") -> str:
     """Return what the stems of items that share answers have in common.
 
     These are the variants of an agent, whose `family` is the folder of the agent that they name in
@@ -104,23 +104,23 @@ def siblings(folder: Path, stem: str, family: str = "") -> list[str]:
     Of a family are its agent (`reflective`) and those whose names go on behind it with a `-`
     (`reflective-plain-memory`). A recording that is under way counts.
     """
-    group, own = group_of(stem, family), stem.partition("/")[0]
+    group, own = sharing_group(stem, family), stem.partition("/")[0]
     agent, model, task, sample = group.split("/")
     patterns = [own, agent, f"{agent}-*"] if family else [own]
     files = chain(*(folder.glob(f"{of}/{model}/{task}*/{sample}*.yaml") for of in patterns))
     names = (file.relative_to(folder).as_posix() for file in files)
     stems = {name.removesuffix(PARTIAL).removesuffix(".yaml") for name in names} - {stem}
-    found = (other.split("/") for other in stems if group_of(other, agent) == group)
+    found = (other.split("/") for other in stems if sharing_group(other, agent) == group)
     return ["/".join(parts) for parts in sorted(found, key=lambda each: (each[0] != own, each))]
 
 
 def other_models(cassettes: Path, stem: str) -> list[str]:
     """Return the folders of the other models that the agent of a stem is recorded with."""
-    own = cassettes / model_folder_of(stem)
+    own = cassettes / parse_model_folder(stem)
     return sorted(path.name for path in own.parent.glob("*/") if path.is_dir() and path != own)
 
 
-def case_of(stem: str) -> str:
+def parse_case(stem: str) -> str:
     """Return the task and the sample of a stem, or of an item's id: `click-menu-2/1000`."""
     return "/".join(stem.split("/")[-2:])
 
@@ -151,13 +151,13 @@ class Used:
 
         An open case may be run with any agent that another test names.
         """
-        known = model_folder_of(stem) in self.model_folders
-        return known and stem not in self.stems and case_of(stem) not in self.open_cases
+        known = parse_model_folder(stem) in self.model_folders
+        return known and stem not in self.stems and parse_case(stem) not in self.open_cases
 
     @cached_property
     def model_folders(self) -> set[str]:
         """The folders of the items' agents and models."""
-        return {model_folder_of(stem) for stem in self.stems}
+        return {parse_model_folder(stem) for stem in self.stems}
 
 
 class CassetteFile(NamedTuple):
@@ -209,10 +209,10 @@ def find_cassette(folder: Path, case: str, used: Callable[[], Collection[str]]) 
     end = f"{_task_folder(task)}/{sample}"
     stems = finished_stems(folder)
     if len(setup) == 4:  # of an id that begins with agent and model
-        stems = [stem for stem in stems if model_folder_of(stem) == "/".join(setup[1:3])]
-    found = [case] if case in stems else [stem for stem in stems if case_of(stem) == end]
+        stems = [stem for stem in stems if parse_model_folder(stem) == "/".join(setup[1:3])]
+    found = [case] if case in stems else [stem for stem in stems if parse_case(stem) == end]
     if not found:
-        recorded = sorted({case_of(stem) for stem in stems})
+        recorded = sorted({parse_case(stem) for stem in stems})
         where = display_path(folder)
         raise UsageError(f"{where} has no cassette of {case}{nearest(end, recorded)}")
     if len(found) > 1:

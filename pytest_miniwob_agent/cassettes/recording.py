@@ -56,7 +56,7 @@ class Matcher:
     pictures: Pictures
     normalize: Normalize | None = None
 
-    def request_of(self, path: str, body: Any) -> Request:
+    def request(self, path: str, body: Any) -> Request:
         """Return a request as it is matched and stored: normalized, with references to pictures.
 
         Raises:
@@ -183,7 +183,7 @@ class RecordedModel(ChatCalls):
             Pending: the call is not recorded and waits for a completion.
             MiniwobError: any other that the client of the server raises.
         """
-        asked = self._matcher.request_of(request.path, request.body)
+        asked = self._matcher.request(request.path, request.body)
         with self._making(origin) as number:
             call = self._play(asked, origin, number)
             if call is None and self.mode.writes:
@@ -225,7 +225,7 @@ class RecordedModel(ChatCalls):
         """Find the recorded call to which the page showed something else after the same actions."""
         for call in self.tape.left:
             then = call.origin
-            if then and then.page != origin.page and _place_of(then) == _place_of(origin):
+            if then and then.page != origin.page and _place(then) == _place(origin):
                 self.on_other_page(call.request, request)
                 self.on_other_page = lambda then, now: None
                 break
@@ -237,7 +237,7 @@ class RecordedModel(ChatCalls):
             if call is None:
                 return None
             for picture in set(request.pictures).difference(call.request.pictures):
-                self.files.pictures.path_of(
+                self.files.pictures.shown_path(
                     picture
                 )  # keeps it: it only looks like the recorded one
             if self.mode.writes:
@@ -253,7 +253,7 @@ class RecordedModel(ChatCalls):
     def _share(self, request: Request, origin: Origin, number: int) -> Call | None:
         """Play the answer that a variant of the agent, or a task's clean twin, has to a request."""
         with self._mutex:
-            call = self.files.shared(request, self._number_of(request))
+            call = self.files.shared(request, self._count_equal(request))
             if call is None:
                 return None
             self.tape.spare.append(call)
@@ -264,7 +264,7 @@ class RecordedModel(ChatCalls):
             )  # an answer to an equal request may come before the end
             return played
 
-    def _number_of(self, request: Request) -> int:
+    def _count_equal(self, request: Request) -> int:
         """Return the number of calls of the tape with an equal request."""
         return sum(call.key == request.key for call in self.tape.calls)
 
@@ -373,7 +373,7 @@ class RecordedModel(ChatCalls):
         if self.mode is Record.DEFER:
             if files.clock is not None:
                 files.save(calls)  # the answer will be to what the page shows at that time
-            id_ = batch_id(files.stem, request.key, self._number_of(request))
+            id_ = batch_id(files.stem, request.key, self._count_equal(request))
             line: dict[str, Any] = {"custom_id": id_, "method": "POST", "url": request.path}
             line["body"] = files.pictures.embed(request.body)
             if files.allow:
@@ -409,7 +409,7 @@ class RecordedModel(ChatCalls):
         )
 
 
-def _place_of(origin: Origin) -> tuple[str, int, int, str]:
+def _place(origin: Origin) -> tuple[str, int, int, str]:
     return origin.purpose, origin.trial, origin.step, origin.actions
 
 

@@ -191,7 +191,7 @@ def batch_id(stem: str, key: str, earlier: int) -> str:
     return f"{stem}#{digest(key)}-{earlier}"
 
 
-def usage_of(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
+def total_usage(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
     """Sum up calls and tokens; `estimate` replaces missing token counts by estimates from lengths.
 
     Calls without a count are counted in `uncounted` in both cases.
@@ -262,10 +262,10 @@ class Tape:
         Of those that are left, missing counts are estimated.
         """
         return {
-            "replayed": usage_of(call for call in self.made if call not in self.added),
-            "shared": usage_of(self.shared),
-            "recorded": usage_of(self.added),
-            "left": usage_of((call for call in self.left if not call.of_test), estimate=True),
+            "replayed": total_usage(call for call in self.made if call not in self.added),
+            "shared": total_usage(self.shared),
+            "recorded": total_usage(self.added),
+            "left": total_usage((call for call in self.left if not call.of_test), estimate=True),
         }
 
     def beyond(self, limits: Limits) -> list[Call]:

@@ -21,13 +21,13 @@ from pytest_miniwob_agent.cassettes.folder import (
     UNUSED,
     CassetteFile,
     Used,
-    case_of,
     cassette_files,
-    model_folder_of,
+    parse_case,
+    parse_model_folder,
     stray_files,
 )
 from pytest_miniwob_agent.cassettes.format import load_cassette, read_cassette
-from pytest_miniwob_agent.cassettes.tape import Call, Request, usage_of
+from pytest_miniwob_agent.cassettes.tape import Call, Request, total_usage
 from pytest_miniwob_agent.cassettes.traffic import Bodies, Traffic
 from pytest_miniwob_agent.core.app import CATEGORY
 from pytest_miniwob_agent.core.chat import Usage
@@ -171,7 +171,7 @@ def prunable_files(used: Used) -> list[Path]:
     unused = [
         path
         for path, stem, ending in used.files
-        if used.lacks(stem) or (ending == UNUSED and model_folder_of(stem) in used.model_folders)
+        if used.lacks(stem) or (ending == UNUSED and parse_model_folder(stem) in used.model_folders)
     ]
     return [*unused, *unnamed_files(used, removed=unused), *stray_files(used.folder)]
 
@@ -232,9 +232,9 @@ def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
         if ending == PARTIAL:
             continue
         has_app = (folder / f"{stem}{TRAFFIC}").exists()
-        category = installed_tasks().get(case_of(stem).partition("/")[0], "own pages")
+        category = installed_tasks().get(parse_case(stem).partition("/")[0], "own pages")
         category = CATEGORY if has_app else category
-        row = rows.setdefault((model_folder_of(stem), category), Stats())
+        row = rows.setdefault((parse_model_folder(stem), category), Stats())
         if ending == TRAFFIC:
             traffic = Traffic.load(path)
             row.items += not (folder / f"{stem}.yaml").exists()
@@ -249,7 +249,7 @@ def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
             continue
         row.items += 1
         row.purposes.update(call.origin.purpose if call.origin else "unknown" for call in calls)
-        row.usage += usage_of(calls)
+        row.usage += total_usage(calls)
         row.size += path.stat().st_size
         for digest in {digest for call in calls for digest in call.request.pictures}:
             row.pictures[digest] = len(read_picture(folder, digest))
@@ -288,7 +288,10 @@ def shown_calls(path: Path) -> Iterator[str]:
         request = call.request
         is_text = request.path == CHAT and not request.tools and len(request.messages) == 1
         origin = f": {call.origin}" if call.origin else ""
-        lines = [f"=== call {number}{origin} ===", *_lines_of(request, None if is_text else before)]
+        lines = [
+            f"=== call {number}{origin} ===",
+            *_request_lines(request, None if is_text else before),
+        ]
         yield sanitize_lines(mask("\n".join(lines)))
         said = mask(call.completion)
         tokens = f", {said.tokens[0]:,} + {said.tokens[1]:,} tokens" if said.tokens else ""
@@ -313,7 +316,7 @@ def _exchange_lines(path: Path) -> Iterator[tuple[tuple[int, int], str]]:
             yield (number, one.step), f"trial {number}, step {one.step}: {one.request}{sent}: {got}"
 
 
-def _lines_of(request: Request, before: Call | None) -> Iterator[str]:
+def _request_lines(request: Request, before: Call | None) -> Iterator[str]:
     """Yield the lines of a request; `before` is the last call of its conversation."""
     messages = request.messages
     if request.path != CHAT:

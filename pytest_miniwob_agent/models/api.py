@@ -95,9 +95,8 @@ def read_base64(data: str) -> tuple[str, bytes] | None:
         pixels = pictures.decoded(file)
     except (binascii.Error, pictures.NotAPicture):
         return None
-    return pictures.pixel_digest(pixels), file if pictures.is_bare_png(
-        file
-    ) else pictures.encode_png(pixels)
+    png = file if pictures.is_bare_png(file) else pictures.encode_png(pixels)
+    return pictures.pixel_digest(pixels), png
 
 
 def _changed(

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder import finished_stems, model_folder_of
+from pytest_miniwob_agent.cassettes.folder import finished_stems, parse_model_folder
 from pytest_miniwob_agent.cassettes.format import read_cassette
-from pytest_miniwob_agent.cassettes.tape import usage_of
+from pytest_miniwob_agent.cassettes.tape import total_usage
 from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
@@ -64,8 +64,8 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
     if others := len(used) - len(lacking):
         line += f" ({others:,} more replay)"
     line += f": at most {counted(_most(lacking.values(), settings.max_calls), 'model call')}"
-    models = {model_folder_of(stem): problem.setup.model for stem, problem in lacking.items()}
-    counts = Counter(map(model_folder_of, lacking))
+    models = {parse_model_folder(stem): problem.setup.model for stem, problem in lacking.items()}
+    counts = Counter(map(parse_model_folder, lacking))
     expected = [_expect(settings.cassettes, folder, counts[folder]) for folder in models]
     if all(usage.calls for usage, _ in expected):
         about = sum((usage for usage, _ in expected), Usage())
@@ -91,13 +91,13 @@ def _shared(state: State) -> Path:
 
 def _expect(cassettes: Path, folder: str, items: int) -> tuple[Usage, str]:
     """Return what items of an agent and model will take, if that is known, and by what."""
-    recorded = [stem for stem in finished_stems(cassettes) if model_folder_of(stem) == folder]
+    recorded = [stem for stem in finished_stems(cassettes) if parse_model_folder(stem) == folder]
     sample = recorded[:: len(recorded) // SAMPLE + 1]
     usage, count, source = SHIPPED.get(folder.partition("/")[0], Usage()), 100, OWN
     if sample:
         files = [cassettes / f"{stem}.yaml" for stem in sample]
         calls = (read_cassette(file) for file in files if file.exists())  # or it makes no calls
-        usage = sum((usage_of(each, estimate=True) for each in calls), Usage())
+        usage = sum((total_usage(each, estimate=True) for each in calls), Usage())
         count, source = len(sample), f"{folder} of your cassettes"
     parts = usage.calls, usage.prompt, usage.completion
     return Usage(*(-(-part * items // count) for part in parts)), source

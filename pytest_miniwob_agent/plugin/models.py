@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.cassettes.folder import family_of, model_folder, stem
+from pytest_miniwob_agent.cassettes.folder import find_family, model_folder, stem
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.protocols import Agent, Normalizer
 from pytest_miniwob_agent.models.budget import Budget
@@ -50,7 +50,7 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
         settings.cassettes,
         stem(folder, case),
         Record(settings.record),
-        family=family_of(agent),
+        family=find_family(agent),
         state=settings.pending.parent,
         run=state.shared,
         allow=app.allow if (app := problem.page.app) else (),

@@ -9,7 +9,7 @@ from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending
 from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
-from pytest_miniwob_agent.cassettes.folder import group_of
+from pytest_miniwob_agent.cassettes.folder import sharing_group
 from pytest_miniwob_agent.cassettes.format import read_cassette
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.core.case import Limits
@@ -160,7 +160,7 @@ def test_memories_have_the_same_first_trial(project, chat_server):
     ],
 )
 def test_variants_and_the_clean_twin_of_a_perturbed_task_are_a_group(stem, family, group):
-    assert group_of(stem, family) == group
+    assert sharing_group(stem, family) == group
 
 
 def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(tmp_path, chat_server):

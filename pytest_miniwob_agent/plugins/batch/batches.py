@@ -28,9 +28,9 @@ from pytest_miniwob_agent.cassettes.deferred import (
     Line,
     keep_answers,
     parse_lines,
+    parse_request,
     read_answers,
     read_pending,
-    request_of,
 )
 from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.data import canonical_json
@@ -278,7 +278,7 @@ class Batches:
         files: dict[tuple[str, str], list[bytes]] = defaultdict(list)
         sizes: Counter[tuple[str, str]] = Counter()
         for request in requests:
-            path, name = request_of(request).path, f"{self._pending}: {request['custom_id']}"
+            path, name = parse_request(request).path, f"{self._pending}: {request['custom_id']}"
             refuse(
                 find(request["body"]),
                 name,
