@@ -118,17 +118,16 @@ class _InTurn(ssl.SSLSocket):
     _turn: threading.Lock
 
     def __new__(cls, *args: Any, **kwargs: Any) -> _InTurn:
-        """Create a connection and its lock, as `SSLSocket` does without calling `__init__`."""
+        # SSLSocket makes its connections without __init__.
         self = super().__new__(cls, *args, **kwargs)
         self._turn = threading.Lock()
         return self
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        """Read some data, which may take until there is some."""
         return self._call(super().recv, buflen, flags)
 
     def send(self, data: Any, flags: int = 0) -> int:
-        """Write some data, which may take until there is room for it; `sendall` calls this."""
+        # sendall() comes here, too.
         return self._call(super().send, data, flags)
 
     def _call(self, call: Callable[..., T], *args: Any) -> T:

@@ -121,7 +121,6 @@ def compare(left: bytes, right: bytes) -> Difference | None:
 
 
 def _greatest(before: Image.Image, after: Image.Image) -> Image.Image:
-    """Return the greatest difference of a channel at each pixel, as a picture in grey."""
     first, *others = ImageChops.difference(before, after).split()
     for band in others:
         first = ImageChops.lighter(first, band)
@@ -200,7 +199,7 @@ def marked(
         label = _place_label(_label_size(str(id_), scale), box, image.size, ink, labels, thickness)
         labels.append(label)
         image.paste(MARK, label)
-        _write(image, str(id_), (label.left + scale, label.top + scale), scale, LABEL)
+        _write_digits(image, str(id_), (label.left + scale, label.top + scale), scale, LABEL)
     return encode_png(_with_rulers(image, zoom, scale) if rulers else image)
 
 
@@ -214,19 +213,16 @@ class _Rect(NamedTuple):
 
     @classmethod
     def of(cls, box: Box, zoom: int) -> _Rect:
-        """Return a box of the page on the enlarged picture."""
         x, y, width, height = box
         return cls(x * zoom, y * zoom, (x + width) * zoom, (y + height) * zoom)
 
     def shared(self, other: _Rect) -> int:
-        """Return the number of pixels that are in both."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
         return max(0, width) * max(0, height)
 
 
 def _draw_brackets(image: Image.Image, box: _Rect, thickness: int) -> None:
-    """Draw the four corners of a frame around a box, none of it in the box itself."""
     left, top = box.left - thickness, box.top - thickness
     right, bottom = box.right + thickness, box.bottom + thickness
     across = min(6 * thickness, max(thickness + 1, (right - left) // 4))
@@ -279,10 +275,9 @@ def _place_label(
     return min(costs, key=costs.__getitem__)
 
 
-def _write(
+def _write_digits(
     image: Image.Image, text: str, at: tuple[int, int], scale: int, colour: tuple[int, int, int]
 ) -> None:
-    """Write digits into a picture."""
     for index, digit in enumerate(text):
         for y, row in enumerate(_DIGITS[int(digit)].split()):
             for x, bit in enumerate(row):
@@ -293,7 +288,6 @@ def _write(
 
 
 def _with_rulers(image: Image.Image, zoom: int, scale: int) -> Image.Image:
-    """Return the picture with a ruler at its left and at its top; they begin at 0."""
     width, height = image.size
     tick = 4 * scale
     longest = _label_size(str(max(width, height) // zoom), scale)[0]
@@ -312,5 +306,5 @@ def _with_rulers(image: Image.Image, zoom: int, scale: int) -> Image.Image:
                 y = top + min(max(0, start - text_height // 2), height - text_height)
                 place = longest - text_width, y
             if at % NUMBERED == 0:
-                _write(whole, str(at), place, scale, INK)
+                _write_digits(whole, str(at), place, scale, INK)
     return whole

@@ -162,7 +162,6 @@ def keep_answers(
 
 
 def _completion(answer: Line, request: Request, allow: Collection[str]) -> Any:
-    """Return the completion of an answer, or raise a `CassetteError` with what is wrong with it."""
     if not answer:
         raise CassetteError("no answer came back")
     response, error = answer.get("response"), answer.get("error")

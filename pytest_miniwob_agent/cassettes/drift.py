@@ -172,7 +172,11 @@ def _find_causes(
     if request.messages == recorded.messages:
         parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
         return causes or [Cause("agent", parts or "another form of the same request")]
-    if call.origin and now.page == call.origin.page and (kind := _masked(request, recorded)):
+    if (
+        call.origin
+        and now.page == call.origin.page
+        and (kind := _masked_difference(request, recorded))
+    ):
         what = f"a text that differs from run to run: {kind}. Its normalize() can leave it out"
         return [*causes, Cause("agent", what)]
     if request.text == recorded.text and not where:
@@ -185,8 +189,7 @@ def _find_causes(
     return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
 
 
-def _masked(now: Request, then: Request) -> str:
-    """Name the kind of text in which alone two requests differ; empty if they differ in more."""
+def _masked_difference(now: Request, then: Request) -> str:
     for mask in MASKS if now.text != then.text else ():
         if masked(now.text, mask) == masked(then.text, mask):
             found = (re.findall(mask.pattern, text) for text in (then.text, now.text))
@@ -234,7 +237,6 @@ def _causes_of_tools(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[Ca
 def _causes_of_messages(
     now: Origin, then: Origin, differences: Differences, seen: Sequence[str]
 ) -> Iterator[Cause]:
-    """Yield the causes that the origins show."""
     before = f"{differences.where}: " if differences.where else ""
     after = f", see {differences.where}" if differences.where else ""
     names = sorted(now.prompts.keys() | then.prompts.keys())
@@ -254,12 +256,12 @@ def _causes_of_messages(
 
 
 def _options(request: Request, call: Call) -> str:
-    """Return the options that replay a recorded call; empty if the agent sets the parameters."""
     then = call.body
     options = []
     if request.body.get("model") != then.get("model"):
         options.append(f"--miniwob-model={shlex.quote(str(then.get('model')))}")
     if changed := _changed_parameters(request, call.request):
+        # No option replays what the agent sets itself.
         if _OF_AGENT.intersection(changed):
             return ""
         params = {name: then[name] for name in then if name not in CONVERSATION | _OF_AGENT}
@@ -360,7 +362,6 @@ def diff(old: str, new: str) -> list[str]:
 
 
 def _fold(line: str, head: bool = True, tail: bool = True) -> str:
-    """Cut the middle out of a long text; whole words of its beginning and its end are kept."""
     if len(line) <= LONG // 2:
         return line
     start = line[: LONG // 4].rpartition(" ")[0] if head else ""
@@ -369,11 +370,10 @@ def _fold(line: str, head: bool = True, tail: bool = True) -> str:
 
 
 def _pair(old: str, new: str) -> tuple[str, str]:
-    """Return two versions of a line; of long ones, what differs and some words around it."""
     if max(len(old), len(new)) <= LONG:
         return old, new
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = _prefix_length(old, new)
+    end = _prefix_length(old[start:][::-1], new[start:][::-1])
     if start + end < LONG // 2:
         return old, new
     before, after = _fold(old[:start], head=False), _fold(old[len(old) - end :], tail=False)
@@ -381,8 +381,7 @@ def _pair(old: str, new: str) -> tuple[str, str]:
     return pair[0], pair[1]
 
 
-def _common(old: str, new: str) -> int:
-    """Return the number of characters that two texts have in common at their beginning."""
+def _prefix_length(old: str, new: str) -> int:
     return len([*takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))])
 
 

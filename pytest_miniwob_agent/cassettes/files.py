@@ -140,9 +140,9 @@ class ItemFiles:
         self.existed = self.cassette.exists()
 
     def _acquire(self, id_: str, on_wait: Callable[[str], None]) -> BaseFileLock:
-        """Return the item's lock, which the operating system releases if this process dies."""
         from filelock import Timeout
 
+        # The operating system releases it if this process dies.
         lock = self._named_lock(id_)
         try:
             lock.acquire(timeout=_PATIENCE)
@@ -161,12 +161,12 @@ class ItemFiles:
         return lock
 
     def _named_lock(self, name: str) -> BaseFileLock:
-        """Return a lock: one object in all threads of this process, which counts who holds it."""
         from filelock import FileLock
 
         file = self._state / "locks" / f"{name}.lock"
         write_gitignore(self._state)
         file.parent.mkdir(parents=True, exist_ok=True)
+        # One object in all threads, so that its count tells if this process holds it already.
         return FileLock(file, thread_local=False, is_singleton=True)
 
     @property
@@ -225,7 +225,6 @@ class ItemFiles:
         return Tape(calls, unused, self.pictures.are_alike)
 
     def _recording(self, path: Path) -> list[Call]:
-        """Return the calls of a recording, if there is one, and note the version of its screens."""
         try:
             calls, metadata = load_cassette(path)
         except (FileNotFoundError, NotADirectoryError):
@@ -328,12 +327,11 @@ class ItemFiles:
 
 
 def _path_id(path: Path) -> str:
-    """Return a name for a path that is the same from every working directory."""
+    # Resolved, so that runs in different working directories share a lock.
     return hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
 
 
 def _read(path: Path) -> list[Call]:
-    """Return the calls of a cassette; none if there is none, or no longer."""
     try:
         return read_cassette(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -372,7 +370,7 @@ class Pictures:
             CassetteNotWritten: there is no room, or no permission.
         """
         for digest in dict.fromkeys(digest for call in calls for digest in call.request.pictures):
-            path = picture_path(folder or self._folder, digest)
+            path = _picture_path(folder or self._folder, digest)
             if path.exists():
                 continue
             try:
@@ -384,7 +382,7 @@ class Pictures:
 
     def shown_path(self, digest: str) -> str | None:
         """Return the path of a picture, for people; `keep` it if no cassette has it."""
-        path = picture_path(self._folder, digest)
+        path = _picture_path(self._folder, digest)
         return str(display_path(path)) if path.exists() else self.keep(digest, self.read(digest))
 
     def keep(self, name: str, png: bytes) -> str | None:
@@ -412,8 +410,7 @@ class Pictures:
         return all(found is not None and found.tolerated for found in differences)
 
 
-def picture_path(folder: Path, digest: str) -> Path:
-    """Return the file of a picture below a cassette folder."""
+def _picture_path(folder: Path, digest: str) -> Path:
     return folder / FOLDER / f"{digest}.png"
 
 
@@ -425,7 +422,7 @@ def read_picture(folder: Path, digest: str) -> bytes:
     """
     from pytest_miniwob_agent.pictures import NotAPicture, decoded, pixel_digest
 
-    path = picture_path(folder, digest)
+    path = _picture_path(folder, digest)
     try:
         png = path.read_bytes()
         if pixel_digest(decoded(png)) == digest:

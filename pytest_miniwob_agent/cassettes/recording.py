@@ -212,7 +212,6 @@ class RecordedModel(ChatCalls):
 
     @contextmanager
     def _making(self, origin: Origin) -> Iterator[int]:
-        """Make one call, whose number in the tape this yields."""
         with self._mutex:
             number = self.tape.begin(origin)
         try:
@@ -231,7 +230,6 @@ class RecordedModel(ChatCalls):
                 break
 
     def _play(self, request: Request, origin: Origin, number: int) -> Call | None:
-        """Return the recorded call that answers a request, or None; each is played once."""
         with self._mutex:
             call = self.tape.play(request, number)
             if call is None:
@@ -251,7 +249,6 @@ class RecordedModel(ChatCalls):
         return any(origin is None or origin.trial <= trial for origin in origins)
 
     def _share(self, request: Request, origin: Origin, number: int) -> Call | None:
-        """Play the answer that a variant of the agent, or a task's clean twin, has to a request."""
         with self._mutex:
             call = self.files.shared(request, self._count_equal(request))
             if call is None:
@@ -265,11 +262,9 @@ class RecordedModel(ChatCalls):
             return played
 
     def _count_equal(self, request: Request) -> int:
-        """Return the number of calls of the tape with an equal request."""
         return sum(call.key == request.key for call in self.tape.calls)
 
     def _record(self, request: ModelRequest, asked: Request, origin: Origin, number: int) -> Call:
-        """Ask the server and record its answer; a refusal, once the agent goes on after it."""
         if not self.server.connected:
             self.files.check_room()
         response = self.server.post(request, origin)
@@ -297,7 +292,6 @@ class RecordedModel(ChatCalls):
         return call
 
     def _rescue(self, calls: Sequence[Call], error: CassetteNotWritten) -> RecordingStopped:
-        """Write calls that can't be kept below another folder, and stop the run."""
         reason = f"a completion that was paid for could not be kept: {error}"
         self.server.stop(f"no more model calls are made: {reason}")
         folder = Path(tempfile.mkdtemp(prefix="miniwob-rescued-"))
@@ -368,7 +362,6 @@ class RecordedModel(ChatCalls):
             raise drift_of_unused_calls(path, self.tape.calls, made, unused)
 
     def _missing_call(self, request: Request, origin: Origin) -> CassetteError:
-        """Return the error for a call that is not recorded and may not be made."""
         files, calls = self.files, self.tape.calls
         if self.mode is Record.DEFER:
             if files.clock is not None:
@@ -387,7 +380,6 @@ class RecordedModel(ChatCalls):
         return drift_of_call(path, request, origin, calls, len(self.tape.made), files.pictures)
 
     def _other_models(self) -> str:
-        """Name the models that the agent is recorded with, if this is none of them."""
         model, agent = self.files.cassette.parents[1], self.files.cassette.parents[2].name
         others = other_models(model.parents[1], self.files.stem)
         if model.exists() or not others:

@@ -140,7 +140,6 @@ def _find_in_body(folder: Path, digest: str) -> list[Secret]:
 
 
 def _named(secrets: Iterable[Secret], allow: Collection[str]) -> Iterator[str]:
-    """Name the secrets that are not allowed, with how they are hidden."""
     for secret in secrets:
         if not secret.is_allowed(allow):
             yield f"{secret.kind} {secret.encoding}".rstrip()
@@ -306,7 +305,6 @@ def shown_calls(path: Path) -> Iterator[str]:
 
 
 def _exchange_lines(path: Path) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield a line for each exchange of an item's traffic, with its trial and step."""
     for number, trial in enumerate(Traffic.load(path).trials, start=1):
         for one in trial.exchanges:
             sent = f" {' '.join(one.shown.split())[:80]}" if one.shown else ""
@@ -317,7 +315,6 @@ def _exchange_lines(path: Path) -> Iterator[tuple[tuple[int, int], str]]:
 
 
 def _request_lines(request: Request, before: Call | None) -> Iterator[str]:
-    """Yield the lines of a request; `before` is the last call of its conversation."""
     messages = request.messages
     if request.path != CHAT:
         yield f"path: {request.path}"

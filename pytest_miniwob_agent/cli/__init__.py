@@ -117,7 +117,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _add_commands(parser: ArgumentParser, given: Sequence[str]) -> None:
-    """Add the commands of the engine and of plugins; of the one that is given, its arguments."""
     groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
     words = [word for word in given if not word.startswith("-")]
     for command in [*COMMANDS, *chain(*joined(without_pytest().pytest_miniwob_commands()))]:

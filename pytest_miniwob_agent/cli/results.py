@@ -145,7 +145,6 @@ def compare(options: Namespace) -> int:
 def _show(
     view: ComparisonView | SeveralView | TwinsView, options: Namespace, *within: TwinsView
 ) -> None:
-    """Print a view and, behind it, the pairs within the run."""
     if options.format == "json":
         more = {"pairs": within[0].data()["twins"]} if within else {}
         print(json.dumps(view.data() | more, indent=1))

@@ -211,7 +211,7 @@ def open_task(options: Namespace) -> int:
             f"{options.task!r} are {len(found)} tasks: name one, as {'/'.join(found[0])}"
         )
     page = catalogue.pages[found[0][1]]
-    seed, keys = options.seed, _keys()
+    seed, keys = options.seed, _typed_lines()
     with closing(Browser(options.browser, headed=True)) as browser:
         try:
             while True:
@@ -227,8 +227,7 @@ def open_task(options: Namespace) -> int:
             return 0
 
 
-def _keys() -> SimpleQueue[str]:
-    """Return the lines that are typed from now on."""
+def _typed_lines() -> SimpleQueue[str]:
     keys: SimpleQueue[str] = SimpleQueue()
 
     def read() -> None:
@@ -240,10 +239,9 @@ def _keys() -> SimpleQueue[str]:
 
 
 def _open_app(options: Namespace) -> int:
-    """Show items on apps until their reader leaves them."""
     from pytest_miniwob_agent.plugin.inner import open_apps
 
-    keys = _keys()
+    keys = _typed_lines()
 
     def show(case: Case, page: Any) -> str:
         key = ""
@@ -297,7 +295,6 @@ def _show(page: MiniwobPage, root: Path | None, keys: SimpleQueue[str]) -> str:
 
 
 def _times(root: Path | None) -> dict[str, int]:
-    """Return when each file of the page's folder was written; of an app's, there is none."""
     times: dict[str, int] = {}
     if root is None:
         return times

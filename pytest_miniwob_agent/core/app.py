@@ -100,7 +100,7 @@ class PageRequest:
         """
         content = self.content_type
         if not self.body:
-            return _gathered(parse_qsl(urlsplit(self.url).query, keep_blank_values=True)) or None
+            return _by_name(parse_qsl(urlsplit(self.url).query, keep_blank_values=True)) or None
         if "multipart/form-data" in content:
             whole = f"Content-Type: {content}\r\n\r\n".encode() + self.body
             form: Any = message_from_string(whole.decode("latin-1"))
@@ -109,18 +109,17 @@ class PageRequest:
                 name = str(part.get_param("name", header="content-disposition"))
                 name = name.encode("latin-1").decode("utf-8", "replace")
                 found.append((name, part.get_payload(decode=True).decode("utf-8", "replace")))
-            return _gathered(found) or self.body.decode("utf-8", "replace")
+            return _by_name(found) or self.body.decode("utf-8", "replace")
         text = self.body.decode("utf-8", "replace")
         if "urlencoded" in content:
-            return _gathered(parse_qsl(text, keep_blank_values=True))
+            return _by_name(parse_qsl(text, keep_blank_values=True))
         try:
             return json.loads(text)
         except ValueError:
             return text
 
 
-def _gathered(pairs: Iterable[tuple[str, str]]) -> dict[str, str | list[str]]:
-    """Return fields by their names, with a list of those that have the same."""
+def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str | list[str]]:
     found: dict[str, list[str]] = {}
     for name, value in pairs:
         found.setdefault(name, []).append(value)
@@ -239,7 +238,6 @@ class AppTrial:
 
 
 def _covers(value: Any, wanted: Any) -> bool:
-    """True if a value has all that is wanted of it; other fields don't matter."""
     if isinstance(wanted, Mapping):
         inner = isinstance(value, Mapping)
         return inner and all(_covers(value.get(name), part) for name, part in wanted.items())

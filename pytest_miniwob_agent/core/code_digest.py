@@ -99,7 +99,6 @@ def _parts_of_node(
 
 
 def _parts_of_name(name: str, names: _Names, seen: set[object]) -> Iterator[str]:
-    """Yield what a name of a module stands for, if it is defined in a module of the project."""
     key = names.get("__file__"), name
     if key in seen or not is_of_project(names):
         return
@@ -140,7 +139,6 @@ def _parse(text: str) -> ast.Module:
 
 
 def _find_node(code: CodeType) -> ast.AST:
-    """Return the syntax of a function; of several lambdas in a line the one of these columns."""
     places = [
         (line, column)
         for line, _, column, end in code.co_positions()
@@ -148,6 +146,7 @@ def _find_node(code: CodeType) -> ast.AST:
     ]
     found = []
     for node in ast.walk(_tree(code.co_filename)):
+        # Several lambdas may stand in one line: columns tell them apart.
         if isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
             body = node.body
             first, last = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
@@ -161,12 +160,12 @@ def _find_node(code: CodeType) -> ast.AST:
 
 
 def _syntax(node: Any) -> Iterator[str]:
-    """Yield a tree's nodes and values; what is empty is left out, as newer versions have more."""
     if isinstance(node, ast.AST):
         yield type(node).__name__
         for name, part in ast.iter_fields(node):
             if isinstance(node, ast.JoinedStr):  # Python 3.12 has empty parts here
                 part = [one for one in part if getattr(one, "value", None) != ""]
+            # Newer versions of Python have further fields, which are empty here.
             if part not in (None, []) and name not in ("ctx", "kind"):
                 yield name
                 yield from _syntax(part)

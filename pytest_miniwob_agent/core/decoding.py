@@ -144,23 +144,21 @@ def _from_base64(text: str) -> Iterator[bytes]:
 
 
 def _unpacked(data: bytes) -> Iterator[bytes]:
-    """Yield what is packed in data: a stream, the files of an archive, or the parts of a PDF."""
     if unpack := _UNPACKING.get(data[:2]):
-        yield _read(unpack(BytesIO(data)))
+        yield _read_until_damage(unpack(BytesIO(data)))
     elif data[:4] == b"PK\3\4":
         with suppress(*_DAMAGED), zipfile.ZipFile(BytesIO(data)) as archive:
             for name in archive.namelist():
                 yield name.encode("utf-8", "replace")
                 with suppress(*_DAMAGED, RuntimeError):  # as it is encrypted
-                    yield _read(archive.open(name))
+                    yield _read_until_damage(archive.open(name))
     for part in _STREAM.findall(data) if data[:4] == b"%PDF" else [data]:
         if part[:2] in _ZLIB:
             with suppress(zlib.error):
                 yield _checked(zlib.decompressobj().decompress(part, LARGEST + 1))
 
 
-def _read(file: IO[bytes]) -> bytes:
-    """Read a file that is unpacked meanwhile, up to where it is damaged."""
+def _read_until_damage(file: IO[bytes]) -> bytes:
     data = bytearray()
     with file, suppress(*_DAMAGED):
         while len(data) <= LARGEST and (part := file.read1(2**16)):  # type: ignore[attr-defined]

@@ -105,11 +105,12 @@ class Completion:
         return tuple(message for message in new if not self._includes(message))
 
     def _includes(self, message: Message) -> bool:
-        """Return True if a message only repeats parts of this answer; ids of calls may differ."""
         if message.role == "reasoning":
             return message.text == self.reasoning
         said, repeated = (
-            {(call.name, call.arguments) for call in part.tool_calls} for part in (self, message)
+            # Without the ids, which may differ.
+            {(call.name, call.arguments) for call in part.tool_calls}
+            for part in (self, message)
         )
         return message.role == "assistant" and message.text in ("", self.text) and repeated <= said
 
@@ -353,7 +354,6 @@ class Episode:
         return "\n".join(lines)
 
     def _trouble_lines(self, trial: int) -> list[str]:
-        """Return what was wrong with answers of a trial, and with the calls of tools in them."""
         found: Counter[str] = Counter()
         for event in self.events:
             match event:

@@ -138,10 +138,10 @@ def shared_folder() -> Iterator[Path]:
 
 
 def _remove_unused(folder: Path) -> None:
-    """Remove a folder that nobody holds a lock on; an empty one may be about to get it."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # An empty one may be new, and its owner about to lock it.
         if any(folder.iterdir()):
             shutil.rmtree(folder)
     finally:

@@ -154,7 +154,6 @@ _Parsed = tuple[Action | Callable[[int], Action], re.Match[str] | None] | None
 
 
 def _parse_paper(verb: str, rest: str) -> _Parsed:
-    """Read one of the paper's actions."""
     match verb:
         case "click" if not rest or rest.startswith(" "):
             return actions.Click, ID.search(rest) or _BARE_ID.fullmatch(rest)
@@ -175,7 +174,6 @@ def _parse_paper(verb: str, rest: str) -> _Parsed:
 
 
 def _parse_further(verb: str, rest: str) -> _Parsed:
-    """Read one of the other actions, or a click at a place."""
     where, at = ID.search(rest), _place(_AT, rest)
     numbers = ID.sub(" ", rest)
     match verb:
@@ -223,7 +221,6 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
 
 
 def _parse_input(line: str) -> _Parsed:
-    """Read further input, or a way to another page."""
     if way := _NAVIGATION.get(line.lower()):
         return way(), None
     if match := _WITH.fullmatch(line):
@@ -288,12 +285,12 @@ def _seconds(match: re.Match[str]) -> float:
 
 
 def _integer(digits: str) -> int:
-    """The number, cut to 100 digits: Python refuses to convert thousands of digits."""
+    # Python refuses to convert thousands of digits.
     return int(digits[:100])
 
 
 def _decimal(digits: str) -> float:
-    """The number, clamped to ±1e9, so that it is never infinite."""
+    # Many digits would be infinite.
     return max(-1e9, min(1e9, float(digits)))
 
 
@@ -446,12 +443,10 @@ def _read(value: Any, schema: Schema, name: str) -> Any:
 
 
 def _wanted(schema: Schema) -> str:
-    """The values that a schema allows, as the model knows it."""
     return json.dumps({key: part for key, part in schema.items() if key != "description"})
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON, shortened."""
     try:
         shown = json.dumps(value)
     except (TypeError, ValueError, RecursionError):

@@ -73,7 +73,6 @@ class AgentLoops:
 
 
 def _uses(agent: object, loop: AbstractEventLoop) -> bool:
-    """True if the agent, something that it holds, or its module has objects of a loop."""
     held = [*getattr(agent, "__dict__", {}).values()]
     inner = [one for each in held for one in getattr(each, "__dict__", {}).values()]
     module = vars(sys.modules[type(agent).__module__]).values()
@@ -141,10 +140,7 @@ def run_episode(
 
 
 def _traceback(error: BaseException, agent: Agent) -> Iterator[str]:
-    """Yield the lines of a traceback from the agent's own file on, without those of this package.
-
-    Its form is that of pytest's `--tb=short`.
-    """
+    # As pytest's `--tb=short`, from the agent's own file on.
     frames = traceback.TracebackException.from_exception(error).stack
     own = inspect.getsourcefile(type(agent))
     first = next((place for place, frame in enumerate(frames) if frame.filename == own), 0)

@@ -85,7 +85,6 @@ class AgentEnv:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Use the page while no other thread and no program does."""
         with self._turns.alone():
             if self._handed is not None:
                 raise RuntimeError("the page is handed over to a program until its block has ended")
@@ -214,7 +213,6 @@ class AgentEnv:
                     raise reason
 
     def _tell(self, driven: Driven) -> str | None:
-        """Write down what a program did; return why the trial has ended, if it has."""
         trace, after = self._trace, driven.after
         for number, (action, points) in enumerate(driven.acts, start=1):
             if self._shot is not None:

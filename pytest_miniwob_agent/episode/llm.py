@@ -112,7 +112,6 @@ class AgentLLM(ChatCalls):
         return response_to(request.path, request.body, answer, "after-the-end")
 
     def _http_model(self, part: str) -> HTTPModel:
-        """Return the model, if it takes more than texts; otherwise a `UsageError`."""
         if isinstance(self._llm, HTTPModel):
             return self._llm
         raise UsageError(

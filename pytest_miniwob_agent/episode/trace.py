@@ -189,7 +189,6 @@ class Trace:
         self._seen.update(_bytes(canonical_json(data)))
 
     def _write(self, event: TrialStarted | Acted) -> None:
-        """Write down what shows the page anew, and the page's remarks on it."""
         self.log.write(event)
         if isinstance(self._page, Remarking):
             for text in self._page.remarks():

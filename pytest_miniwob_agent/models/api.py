@@ -30,8 +30,7 @@ _DATA_URL = re.compile(r"data:(image/[\w.+-]+);base64,")
 _MEDIA_TYPES = ("media_type", "mime_type", "mimeType")
 
 
-def reference_to(digest: str) -> str:
-    """Return the reference to a picture."""
+def _reference(digest: str) -> str:
     return f"{FOLDER}/{digest}.png"
 
 
@@ -53,7 +52,7 @@ def extract(body: Any) -> tuple[Any, dict[str, bytes]]:
             return None
         digest, png = found
         taken[digest] = png
-        return "image/png", reference_to(digest)
+        return "image/png", _reference(digest)
 
     return _changed(body, change), taken
 
@@ -224,7 +223,6 @@ class API:
         )
 
     def _usage(self, completion: Completion) -> dict[str, Any]:
-        """Return the `usage` of an answer, or nothing if the completion has no token counts."""
         return {"usage": self.usage(*completion.tokens)} if completion.tokens else {}
 
 
@@ -338,21 +336,20 @@ def _part_text(part: Any) -> str:
         case {"refusal": str() as refusal}:
             return f"[refusal] {refusal}"
         case {"image_url": str() as url} | {"image_url": {"url": str() as url}}:
-            return _picture(url)
+            return _describe_picture(url)
         case {"source": {"type": "url", "url": str() as url}}:
-            return _picture(url)
+            return _describe_picture(url)
         case {"source": {"type": "base64", "media_type": kind, "data": str() as data}}:
-            return _picture(data if digest_in(data) else f"data:{kind};base64,{data}")
+            return _describe_picture(data if digest_in(data) else f"data:{kind};base64,{data}")
     return canonical_json(part)
 
 
-def _picture(url: str) -> str:
-    """Describe a picture, if possible by its file's name."""
+def _describe_picture(url: str) -> str:
     kind, comma, data = url.removeprefix("data:").partition(";base64,")
     if not comma:
         return f"[picture {url}]"
     if kind.startswith("image/") and (found := read_base64(data)):
-        return f"[picture {reference_to(found[0])}]"
+        return f"[picture {_reference(found[0])}]"
     return f"[picture {kind}, {len(data) * 3 // 4:,} bytes]"
 
 

@@ -148,7 +148,6 @@ class Budget:
         return reason
 
     def _count_unanswered(self) -> int:
-        """Count an item whose last call got no answer, and return how many there are in a row."""
         with self._ledger() as ledger:
             ledger.unanswered += 1
             return ledger.unanswered
@@ -204,7 +203,6 @@ class Budget:
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
-        """Wait until fewer than `concurrency` calls are under way."""
         if self.concurrency is None:
             yield
             return

@@ -288,15 +288,14 @@ class LiveModel:
 
 
 def _refusal(response: httpx.Response) -> ModelResponse:
-    """Return a refusal as the agent gets it; one that is no JSON object becomes one."""
     status, content = response.status_code, response.content
+    # The recording keeps it as JSON.
     if isinstance(parsed_json(content), dict):
         return ModelResponse(content, status=status)
     return error_response(status, shorten(response.text))
 
 
 def _times(request: httpx.Request) -> str:
-    """Return how often a call was sent, if more than once."""
     retries = int(request.headers.get("x-stainless-retry-count", 0))
     return f" (sent {retries + 1} times)" if retries else ""
 
@@ -334,7 +333,6 @@ class _Attempts(httpx.BaseTransport):
             return response
 
     def _send(self, request: httpx.Request, payment: Payment) -> httpx.Response:
-        """Return the response, read to its end; the payment says whether it counts."""
         complete = False
         try:
             response = self._server.send(request, stream=True, follow_redirects=False)
@@ -367,7 +365,6 @@ class _Attempts(httpx.BaseTransport):
 
 
 def _parsed(response: httpx.Response) -> Any:
-    """Return the JSON of a response, or the events of a stream."""
     if response.headers.get("content-type", "").startswith(EVENT_STREAM):
         return read_events(response.content.decode("utf-8", "replace"))
     return parsed_json(response.content)
@@ -433,5 +430,4 @@ def advice_on_refusal(
 
 
 def _says(error: openai.APIStatusError, name: str) -> bool:
-    """Return True if a refusal has this name as a word."""
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", f"{error} {error.body}") is not None

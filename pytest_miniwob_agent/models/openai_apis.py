@@ -134,7 +134,6 @@ class ChatCompletions(API):
 
 
 def _choice(choice: Mapping[str, Any]) -> Completion:
-    """Return what one choice of an answer says."""
     message = mapping(choice.get("message"))
     content = message.get("content")
     # Mistral's thoughts are parts of the content.
@@ -178,7 +177,6 @@ def _tool_calls(message: Mapping[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def _whole_call(call: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a call as it came, with what each call has, and without its number in a stream."""
     whole = {"id": "", "type": "function", **call}
     whole.pop("index", None)
     if "custom" in call:

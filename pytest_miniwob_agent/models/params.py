@@ -82,10 +82,10 @@ def shown_url(url: str) -> str:
 
 
 def _split(url: str) -> SplitResult:
-    """Split an address; one that is not valid, which the client reports, has no parts."""
     try:
         return urlsplit(url)
     except ValueError:
+        # The client reports an address that is not valid.
         return urlsplit("")
 
 

@@ -107,7 +107,6 @@ class ChatCalls(ABC):
 
 
 def _plain_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return messages as mappings; openai's own types are turned into them."""
     if isinstance(messages, str | Mapping) or not isinstance(messages, Sequence) or not messages:
         raise TypeError(
             'llm.chat takes a list of messages such as {"role": "user", "content": "..."}, not '
@@ -195,7 +194,6 @@ def parse_request(
 
 
 def _decoded(content: bytes, encoding: str) -> bytes:
-    """Return a body without its compression, if the HTTP library can take it away."""
     encoding = encoding.lower().replace("x-gzip", "gzip")
     if encoding in ("", "identity"):
         return content
@@ -211,7 +209,6 @@ def _decoded(content: bytes, encoding: str) -> bytes:
 
 
 def _models(model: str, asked: str | None) -> ModelResponse:
-    """Return the list of models, which has one, or that one if it is asked for."""
     one = {"id": model, "object": "model", "created": 0, "owned_by": "miniwob"}
     if asked not in (None, model):
         return error_response(404, f"there is no model {asked} here: the item's is {model}")
@@ -296,7 +293,6 @@ class ModelServer:
         return [] if method == "HEAD" else [answer.content]
 
     def _parse_path(self, environ: dict[str, Any]) -> tuple[str, str | None]:
-        """Return a request's path without what is before it, and the model that this names."""
         port, path = self._server.port, str(environ["PATH_INFO"])
         known = secrets.compare_digest(path[: len(self._secret)].encode(), self._secret.encode())
         hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
@@ -313,10 +309,7 @@ class ModelServer:
 
 
 def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
-    """Return an answer; where the model gave no token counts they are 0 in it.
-
-    Some frameworks fail without counts. The item knows that there are none.
-    """
+    # Some frameworks fail without counts. The item knows that there are none.
     usage = api_of(path).usage(0, 0)
     data = json.loads(answer.content) if answer.content_type == "application/json" else None
     if (

@@ -211,7 +211,6 @@ class Comparison:
         return [changed[name] for name in names if name in changed]
 
     def _row(self, name: str, values: Callable[[Result], Iterable[str]]) -> tuple[str, str, str]:
-        """A row of the set-up with the values of both runs, sorted and without repetition."""
         before, after = (
             ", ".join(sorted({value for result in side.results for value in values(result)}))
             for side in (self.baseline, self.head)
@@ -260,13 +259,11 @@ def _digest(file: str, result: Result) -> list[str]:
 
 
 def _sent(name: str, results: Iterable[Result]) -> str:
-    """Return one digest of what was sent over several items, each of which may send its own."""
     found = sorted({result.sent[name] for result in results if name in result.sent})
     return digest(",".join(found)) if len(found) > 1 else "".join(found)
 
 
 def _limits(result: Result) -> list[str]:
-    """Describe limits: `5 trials, 30 steps, 500 calls`, and `any reward` if that counts."""
     names = ("trials", "steps", "calls")
     limits = result.limits
     if not limits:

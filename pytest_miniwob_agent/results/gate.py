@@ -211,8 +211,8 @@ def judge(
 
 
 def _check_samples(both: Comparison, gate: Gate) -> None:
-    """Raise a `UsageError` if an item has too few samples; of this run, inconclusive ones count."""
     for pair in both.pairs:
+        # Inconclusive samples of this run count here: they are a reason of their own.
         fewest = min(pair.before.conclusive, len(pair.after.results))
         if fewest < (gate.at_least or 0):
             count = counted(fewest, "sample")
@@ -222,7 +222,6 @@ def _check_samples(both: Comparison, gate: Gate) -> None:
 
 
 def _judge_alone(head: Results, gate: Gate) -> Verdict:
-    """Judge a run by the limits between its twins."""
     both = Comparison(head, head, by_task=gate.by_task)
     reasons, notes = _within(both, gate, {})
     unclear = _inconclusive(head.results)
@@ -238,7 +237,6 @@ HINTS = {  # for inconclusive items
 
 
 def _inconclusive(samples: Sequence[Result]) -> list[Reason]:
-    """The inconclusive ones of samples that count, by status."""
     reasons = []
     for status, hint in HINTS.items():
         if results := [result for result in samples if result.outcome == status]:
@@ -252,7 +250,6 @@ def _inconclusive(samples: Sequence[Result]) -> list[Reason]:
 
 
 def _notes(both: Comparison, left_out: Sequence[str]) -> list[str]:
-    """Remarks on items that are not judged."""
     baseline = both.baseline
     unknown = [item for item, samples in baseline.items.items() if not samples.conclusive]
     notes = [
@@ -376,7 +373,6 @@ def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
 
 
 def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason], list[str]]:
-    """The reasons for which a limit does not hold, and notes on those that do."""
     reasons: list[Reason] = []
     notes: list[str] = []
     for limit in gate.limits:
@@ -402,7 +398,6 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
 
 
 def _between_twins(both: Comparison, limit: Limit) -> tuple[list[Reason], list[str]]:
-    """The same for a limit for the pairs within a run."""
     found = [
         (loss, f"{setup} {figures}".strip())
         for setup, twins in find_twins(both.head, by_task=both.by_task).items()

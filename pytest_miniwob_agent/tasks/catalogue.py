@@ -154,13 +154,13 @@ class TaskPage:
 
 
 def _declares(text: str, kind: str) -> bool:
-    """True if a script declares a kind of perturbation: in a literal, or else in any other way."""
     _, *literals = re.split(r"\bperturb\s*[:=]\s*\{", text)
     for place, literal in enumerate(literals):
         count = 1
         while count:  # only the names of its first level are left
             literal, count = re.subn(r"\{[^{}]*\}", "", literal)
         literals[place] = literal.partition("}")[0]
+    # The kinds may be assigned one by one, or spread from another object.
     if not literals or any("..." in literal for literal in literals):
         return re.search(rf"\bperturb\b.*\b{kind}\b", text, re.DOTALL) is not None
     return any(re.search(rf"\b{kind}\b[\"']?\s*(?:[:(,]|$)", literal) for literal in literals)

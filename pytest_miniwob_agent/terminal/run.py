@@ -117,7 +117,6 @@ class Progress:
         self._begun = time.monotonic()
 
     def _redrawable(self) -> Any:
-        """Return the terminal, None if it can't be redrawn or something else writes to it."""
         config = self._config
         terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
         logged = config.getoption("log_cli_level", None) or (
@@ -132,7 +131,6 @@ class Progress:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def _redraw(self) -> Generator[None, None, None]:
-        """Erase the line, let the hook run, and draw the line again."""
         self._write(_CLEAR)
         yield
         if self._terminal is not None:
@@ -240,7 +238,6 @@ def show_drift(
 
 
 def _effort(drifted: Sequence[Outcome], price_of: PriceOf) -> str:
-    """Return what recording again takes, by what is left in the old cassettes."""
     lacking = [
         outcome
         for outcome in drifted
@@ -339,14 +336,13 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
 
 
 def _allowed_trials(result: Result) -> int:
-    """Return how many trials an item was allowed."""
     return result.limits["trials"] if result.limits else 0
 
 
 def _row(name: str, results: Sequence[Result], columns: Sequence[int]) -> tuple[str, ...]:
-    """Return a row of the table; each rate is of the items that were allowed so many trials."""
     rates = []
     for trials in columns:
+        # An item with fewer trials says nothing about this rate.
         allowed = [result.solved_at for result in results if _allowed_trials(result) >= trials]
         solved = sum(at is not None and at <= trials for at in allowed)
         rates.append(percent(solved / len(allowed)) if allowed else "-")
@@ -431,7 +427,6 @@ def show_ledger(
 def _money(
     outcomes: Sequence[Outcome], model: str | None, price_of: PriceOf, broken_off: Usage
 ) -> str:
-    """Return a line about the money of the run; empty if no price is known and none was spent."""
     # Which of several models an item that broke off has asked is not known.
     asked = [one for one in outcomes if one.spent.calls or one.replayed.calls or broken_off.calls]
     models = sorted({outcome.result.model for outcome in asked}) or [model or ""]

@@ -139,7 +139,6 @@ class EpisodePrinter(Observer):
             self._before = call
 
     def _text_lines(self, text: str) -> Iterator[str]:
-        """Yield the indented lines of a prompt or completion; of a long one the two ends."""
         lines = text.splitlines()
         if not self._full:
             lines = shorten_lines([shorten(line) for line in lines])

@@ -129,7 +129,6 @@ class ComparisonView:
         return rows
 
     def _repeats(self) -> list[list[str]]:
-        """Figures of repeats, for the number of samples that every item has on both sides."""
         pairs = self.both.pairs
         least = min((pair.samples for pair in pairs), default=1)
         if least < 2:
@@ -259,7 +258,6 @@ class TwinsView:
 
 
 def _block(text: str, verdict: Verdict | None = None) -> str:
-    """Return a text as Markdown, below the verdict if there is one."""
     lead = f"Gate `{verdict.gate}`: **{verdict.decision}**\n\n" if verdict else ""
     quoted = text.replace("`", "'")  # nothing in it can end the block
     return f"### MiniWoB++ results\n\n{lead}```\n{quoted}```\n"
@@ -292,7 +290,6 @@ def _change(found: RateChange) -> dict[str, Any]:
 
 
 def _verdict_data(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict in plain JSON types."""
     return {
         "gate": str(verdict.gate),
         "verdict": verdict.decision,
@@ -414,9 +411,6 @@ def report_to_github(markdown: str, verdict: Verdict | None, worse: Iterable[Pai
 
 
 def _encode(text: str, more: str = "") -> str:
-    """Encode a part of a workflow command, with `more` characters that it can't contain.
-
-    https://docs.github.com/actions/reference/workflow-commands-for-github-actions
-    """
+    # https://docs.github.com/actions/reference/workflow-commands-for-github-actions
     shown = (c if c.isprintable() or c in "\r\n" else " " for c in text)
     return "".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in shown)
