@@ -183,7 +183,7 @@ def marked(
         png: the picture, with one pixel for each pixel of the page.
         zoom: the side of the square that a pixel becomes.
         marks: the boxes of the elements to mark, by their ids, in the page's pixels.
-        shown: the boxes of texts and drawings that labels should not hide.
+        shown: the boxes of text and drawings that labels should not hide.
         rulers: True for rulers at the left and at the top, which count the page's pixels.
     """
     plain = decoded(png).convert("RGB")

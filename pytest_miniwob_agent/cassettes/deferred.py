@@ -51,7 +51,7 @@ def stem_of_request(id_: str) -> str:
 
 
 def read_pending(path: Path) -> dict[str, Line]:
-    """Return the waiting requests by id; none if there is no file.
+    """Return the waiting requests by id; empty if there is no file.
 
     Raises:
         UsageError: a line is not a request.
@@ -133,7 +133,7 @@ def batch_lines(text: str) -> Iterator[tuple[int, str, Line | None]]:
 
 
 def read_answers(pending: Path) -> dict[str, Line]:
-    """Return the answers in `answers.jsonl` by request id; none if there is no file.
+    """Return the answers in `answers.jsonl` by request id; empty if there is no file.
 
     Raises:
         UsageError: a line is not an answer.
@@ -156,8 +156,8 @@ def keep_answers(
             errors[id_] = str(error)
     if answers:
         kept = (read_answers(pending) | answers).values()
-        texts = (json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
-        write_atomically(pending.with_name("answers.jsonl"), "".join(texts))
+        content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in kept)
+        write_atomically(pending.with_name("answers.jsonl"), content)
     return errors
 
 

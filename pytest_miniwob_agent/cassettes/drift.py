@@ -246,8 +246,8 @@ def _causes_of_messages(
     if now.actions != then.actions:
         yield Cause("agent", "its actions before this call" + after)
     elif now.page != then.page:
-        texts = [line for line in differences.marked if not line[2:].startswith("[picture ")]
-        shown = [line for line in texts if line.startswith("+ ")] or texts
+        lines = [line for line in differences.marked if not line[2:].startswith("[picture ")]
+        shown = [line for line in lines if line.startswith("+ ")] or lines
         yield Cause("page", before + "; ".join([*(line[2:].strip() for line in shown), *seen][:2]))
     elif seen and not files:
         yield Cause("page", before + "; ".join(seen[:2]))
@@ -275,7 +275,7 @@ class Differences:
     """The differences of two requests, for people.
 
     Args:
-        lines: the lines of the texts, those that differ marked `- ` or `+ `.
+        lines: the lines of both, those that differ marked `- ` or `+ `.
         where: the messages that differ, such as `message 3 (tool)`; of an unknown API the parts of
             the JSON; empty for requests of one message.
         part: what differs in the first of them, such as `its tool calls`; empty if it is the text.
@@ -341,7 +341,7 @@ def _changed_part(then: Message | None, now: Message | None) -> str:
 
 
 def diff(old: str, new: str) -> list[str]:
-    """Return the lines of two texts, those that differ marked `- ` or `+ `, equal ones folded."""
+    """Return the lines of two strings, those that differ marked `- ` or `+ `, equal ones folded."""
     a, b = old.splitlines(), new.splitlines()
     shown: list[str] = []
     opcodes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 _PATIENCE = 3.0
-"""Real seconds to wait in silence for a process that records the same item."""
+"""Wall-clock seconds to wait in silence for a process that records the same item."""
 
 
 def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
@@ -89,16 +89,16 @@ class ItemFiles:
         state: the project's folder `.miniwob`, for locks, unused calls, and pictures that no
             cassette has; None to lock nothing, to keep no pictures, and for one below `folder`.
         run: a folder that the processes of this run share; None if no other test has the item.
-        allow: regular expressions of what looks like a secret and is none.
+        allow: regular expressions of what looks like a secret but isn't one.
         on_wait: is told that another process has the item for long, as one that is suspended does.
 
     Attributes:
         mode: the mode; once a test of the run has recorded `all` of the item, `new_episodes`.
         existed: True if the item had a cassette.
         screen_version: that of the recording which `load` has read (`observations.SCREEN_VERSION`);
-            None if there is none, until it is set.
+            None until there is one.
         clock: where the clock of an app's pages begins, in seconds since 1970, as an unfinished
-            recording notes it; None if there is none, until it is set.
+            recording notes it; None until there is one.
         pace: the moves of the page's clock for a program, by that recording and in this run.
         remarks: what the user must know about the files.
 
@@ -341,7 +341,7 @@ def _read(path: Path) -> list[Call]:
 class Pictures:
     """The pictures of one item's calls: those of its cassette, and those of this run.
 
-    `kept` is the folder for pictures that no cassette has; None keeps none.
+    `kept` is the folder for pictures that no cassette has; with None they are not kept.
     """
 
     def __init__(self, folder: Path, kept: Path | None = None) -> None:

@@ -79,7 +79,7 @@ def parse_model_folder(stem: str) -> str:
 
 
 def find_family(agent: object) -> str:
-    """Return the folder of the agent that an agent says it is a variant of; empty if of none."""
+    """Return the folder of the agent that this one is a variant of, or an empty string."""
     return _safe_name(name) if (name := getattr(agent, "variant_of", "")) else ""
 
 
@@ -87,8 +87,8 @@ def sharing_group(stem: str, family: str = "") -> str:
     """Return what the stems of items that share answers have in common.
 
     These are the variants of an agent, whose `family` is the folder of the agent that they name in
-    `variant_of`, and a perturbed task (`shop~overlay`) and its clean twin. A second sample shares
-    with none.
+    `variant_of`, and a perturbed task (`shop~overlay`) and its clean twin. A second sample
+    does not share.
     """
     agent, _, rest = stem.partition("/")
     model, _, case = rest.partition("/")

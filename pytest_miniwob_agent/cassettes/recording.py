@@ -137,7 +137,7 @@ class RecordedModel(ChatCalls):
         server: answers calls that are not on the tape.
         model: the model's id.
         params: go with every chat call.
-        normalize: the agent's; None if it has none.
+        normalize: the agent's, if it has one.
 
     Raises:
         CassetteError: a file can't be read as a cassette.

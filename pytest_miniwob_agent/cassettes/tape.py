@@ -21,7 +21,7 @@ NOT_RECORDED = ("created", "id")
 """The fields of a chat completion that are not stored, as they differ at every call."""
 
 CHARACTERS_PER_TOKEN = 4
-"""A rough estimate for English texts, used where a server gave no token counts."""
+"""A rough estimate for English, used if a server gave no token counts."""
 
 TOKENS_OF_PICTURE = 500
 """A rough estimate for a picture of 500 x 700 pixels, used in the same case."""
@@ -51,7 +51,7 @@ class Request:
 
     @cached_property
     def key(self) -> str:
-        """The request as a text; requests match if their keys are equal."""
+        """The request as a string; requests match if their keys are equal."""
         key = canonical_json(self.body)
         return key if self.path == CHAT else f"{self.path} {key}"
 
@@ -82,7 +82,7 @@ class Request:
 
     @property
     def text(self) -> str:
-        """The messages as one text; if there are several, each starts with its role."""
+        """The messages as one string; if there are several, each starts with its role."""
         messages = self.messages
         if len(messages) == 1:
             return str(messages[0])
@@ -130,7 +130,7 @@ class Call:
 
     @cached_property
     def content(self) -> str:
-        """The request and the response as one text, equal for equal calls."""
+        """The request and the response as one string, equal for equal calls."""
         return self.key + canonical_json(self.answer)
 
     @cached_property
@@ -153,7 +153,7 @@ class Call:
 
     @property
     def estimated_tokens(self) -> tuple[int, int]:
-        """An estimate of the tokens from the lengths of the texts."""
+        """An estimate of the tokens, from lengths: those asked, and those answered."""
         said = self.completion
         answered = len(said.text) + sum(map(len, map(str, said.tool_calls)))
         pictures = TOKENS_OF_PICTURE * len(self.request.pictures)
@@ -162,10 +162,10 @@ class Call:
 
 
 def _joined_pieces(events: Sequence[Any]) -> set[str]:
-    """Return what the texts of a stream's events add up to, whatever its API is.
+    """Return what the strings of a stream's events add up to, whatever its API is.
 
-    Pieces of a text have the same names above them, and mostly the same types and indices: those
-    tell texts apart that come in turns. A server may leave them out, or count each piece.
+    Pieces of a string have the same names above them, and mostly the same types and indices: those
+    tell strings apart that come in turns. A server may leave them out, or count each piece.
     """
     pieces: dict[Any, list[str]] = defaultdict(list)
 
@@ -206,7 +206,7 @@ def total_usage(calls: Iterable[Call], *, estimate: bool = False) -> Usage:
 
 
 def sent_parts(calls: Iterable[Call], known: Mapping[str, Any]) -> dict[str, str]:
-    """Return digests of the system messages, tools and parameters of calls, where there are any.
+    """Return digests of the system messages, tools and parameters of calls, if there are any.
 
     Parameters that are `known`, as all calls of the run have them, are left out.
     """
@@ -217,7 +217,7 @@ def sent_parts(calls: Iterable[Call], known: Mapping[str, Any]) -> dict[str, str
         found["tools"] |= {canonical_json(request.tools)} if request.tools else set()
         own = {k: v for k, v in request.body.items() if k not in CONVERSATION and known.get(k) != v}
         found["parameters of calls"] |= {canonical_json(own)} if own else set()
-    return {name: digest("\n".join(sorted(texts))) for name, texts in found.items() if texts}
+    return {name: digest("\n".join(sorted(parts))) for name, parts in found.items() if parts}
 
 
 class Tape:
@@ -291,7 +291,7 @@ class Tape:
         del self._under_way[number]
 
     def play(self, request: Request, number: int) -> Call | None:
-        """Return the first call that answers a request, and count it as made; None if none does.
+        """Return the first call that answers a request, and count it as made, or None.
 
         Equal requests come before those that are only alike, and recorded calls before spare ones.
         """
@@ -318,7 +318,7 @@ class Tape:
     def in_stable_order(self) -> list[Call]:
         """Return the calls that were made, in an order that does not depend on the server's speed.
 
-        Where calls of one step overlapped, those of the step are sorted by purpose and request;
+        If calls of one step overlapped, those of the step are sorted by purpose and request;
         all others keep the order in which they were begun.
         """
         first: dict[tuple[int, int], int] = {}

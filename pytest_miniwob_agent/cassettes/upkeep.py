@@ -64,7 +64,7 @@ def check_files(folder: Path, unused: Path) -> Checked:
     """Check the files of a cassette folder.
 
     Many are checked by several processes, which begin at once, without the collection of garbage,
-    as they leave none behind that counts.
+    as they leave little behind.
     """
     files = cassette_files(folder, unused)
     check = partial(_check_file, folder)
@@ -178,7 +178,7 @@ def prunable_files(used: Used) -> list[Path]:
 def unnamed_files(used: Used, removed: Collection[Path] = ()) -> list[Path]:
     """Return the pictures and bodies that no cassette or traffic refers to, but for `removed` ones.
 
-    All are searched as texts, so that damaged ones count, and unused calls.
+    All files are searched as text, so that damaged ones count, and unused calls.
     """
     stored = [*(used.folder / FOLDER).glob("[!.]*.png"), *(used.folder / BODIES).glob("[!.]*.gz")]
     named = {
@@ -256,7 +256,7 @@ def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
 
 
 def shown_calls(path: Path) -> Iterator[str]:
-    """Yield a text for each request and each completion of a cassette.
+    """Yield a block of lines for each request and each completion of a cassette.
 
     A request is shown with the messages that are new since the one before, and with its tools if
     they changed; before it what an app's page asked for until then, a line each. Before all there
@@ -309,8 +309,8 @@ def _exchange_lines(path: Path) -> Iterator[tuple[tuple[int, int], str]]:
         for one in trial.exchanges:
             sent = f" {' '.join(one.shown.split())[:80]}" if one.shown else ""
             kind = next((v for k, v in one.headers if k.lower() == "content-type"), "")
-            none = "a network error" if one.failed else "no answer"
-            got = f"{one.status} {kind}".rstrip() if one.status else none
+            failed = "a network error" if one.failed else "no answer"
+            got = f"{one.status} {kind}".rstrip() if one.status else failed
             yield (number, one.step), f"trial {number}, step {one.step}: {one.request}{sent}: {got}"
 
 

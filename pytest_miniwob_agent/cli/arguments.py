@@ -128,7 +128,7 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
 
 
 _PAUSE = 20.0
-"""Real seconds between two lines where standard error is no terminal."""
+"""Wall-clock seconds between two lines if standard error is no terminal."""
 
 _shown = time.monotonic()
 

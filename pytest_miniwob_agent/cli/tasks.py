@@ -120,7 +120,7 @@ def describe_task(task: str, category: str) -> dict[str, Any]:
 
 
 PAGES = "tests/pages"
-"""The folder for a first page, where the ini file names none."""
+"""The folder for a first page, unless the ini file names one."""
 
 NEXT = """\
 look at it:    miniwob-agent open {name} --pages {folder} --seed 3

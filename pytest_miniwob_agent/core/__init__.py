@@ -13,6 +13,6 @@
 - `data`: plain JSON data, kinds of text that differ from run to run, and digests.
 - `code_digest`: what a function does, as a digest.
 - `files`: atomic writing, and paths as shown.
-- `text`: foreign texts made harmless or wrapped, counts and lists in words, tables.
+- `text`: foreign text made harmless or wrapped, counts and lists in words, tables.
 - `secrets`: keys in data, found and masked; `decoding` has what encodings hide.
 """

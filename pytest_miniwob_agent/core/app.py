@@ -32,7 +32,7 @@ START = "a path that begins with /, or a function of a seed that returns one"
 FUNCTION = "a plain function, neither async nor with yield"
 
 UNNOTED = 1_600_000_000
-"""The clock, in seconds since 1970, of pages whose recording notes none: an early one, of 2020."""
+"""The clock, in seconds since 1970, of pages whose recording has none: somewhere in 2020."""
 
 TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
 """Media types in which the app's address may stand, and what a task redacts."""
@@ -94,9 +94,9 @@ class PageRequest:
 
     @property
     def fields(self) -> Any:
-        """What was sent: JSON, the fields of a form, or a text; without a body, the query's fields.
+        """What was sent: JSON, a form's fields, or a string; without a body, the query's fields.
 
-        A field that was sent several times has a list; None where nothing was sent.
+        A field that was sent several times has a list; None if nothing was sent.
         """
         content = self.content_type
         if not self.body:
@@ -127,14 +127,14 @@ def _by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str | list[str]]:
 
 
 REFUSED = -1
-"""In place of the status of an answer: there is none."""
+"""In place of a status: there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
     """An answer as the browser gets it, whether it is recorded or replayed.
 
-    With a number, messages follow: the parts of its body, or all of it where the status is 0. With
+    With a number, messages follow: the parts of its body, or all of it if the status is 0. With
     the status `REFUSED` the request fails. `remark` is for the author of the task.
     """
 
@@ -150,7 +150,7 @@ class PageResponse:
 
     @property
     def is_text(self) -> bool:
-        """True if texts in it are replaced; without a type, browsers look at the body, too."""
+        """True if text in it is replaced; without a type, browsers look at the body, too."""
         content = self.header("content-type")
         return bool(TEXT.search(content)) or not (content or b"\0" in self.body)
 
@@ -226,7 +226,7 @@ class AppTrial:
         """True if the trial has made a request of this method and path, with these fields.
 
         `path` may have a query. `fields` are some of those that it sent, as JSON, as a form, or in
-        the query where there is no body; others don't matter. What a page says on a socket has
+        the query if there is no body; others don't matter. What a page says on a socket has
         the method `SEND`.
         """
         return any(
@@ -255,22 +255,22 @@ class AppTask:
         name: the task's name, for ids and cassettes.
         app: a fixture that starts the app, by its name: its value is the app's address, or has it
             as `url`, as pytest-django's and pytest-flask's `live_server`. Or an address itself.
-        goal: what the agent is asked to do: a text, or a function of the seed.
+        goal: what the agent is asked to do: a string, or a function of the seed.
         start: the path at which a trial begins, or a function of the seed.
         ready: when a trial begins, if the page is not ready as soon as it is loaded: once it shows
-            a text, or once a function of an `AppTrial` returns True.
+            this text, or once a function of an `AppTrial` returns True.
         setup: `setup(app, seed)` prepares the app at the beginning of each trial.
         reward: `reward(app, trial)` judges the live app after each action: 0 while the task is
             undecided, any other number from -1 to 1 ends the trial. True is 1.
         solved_when: `solved_when(trial)` judges the page and its requests instead, in replays too:
             True, False, or None while the task is undecided.
-        dialogs: what `confirm` (True or False) and `prompt` (a text) answer where the agent can't,
+        dialogs: what `confirm` (True or False) and `prompt` (a string) answer if the agent can't,
             by their names; they are dismissed otherwise.
-        scrub: what is replaced in the texts that the app sends, as it differs at every run: texts
-            by regular expression, or a function of the text.
+        scrub: what is replaced in the text that the app sends, as it differs at every run:
+            replacements by regular expression, or a function of the text.
         redact: regular expressions of secrets that neither page nor tape may have: the page gets a
             stand-in, and the app the secret.
-        allow: regular expressions of what looks like a secret and is none.
+        allow: regular expressions of what looks like a secret but isn't one.
         clock: the page's clock at the beginning of a trial, in seconds since 1970, for an app
             whose own clock is frozen; by default the time at which the item is recorded.
         origins: further origins that the page may use, such as that of a login.
@@ -304,15 +304,19 @@ class AppTask:
 
     def __post_init__(self) -> None:
         for name, is_good, must in (
-            ("app", _is_text(self.app), "the name of a fixture, or an address"),
-            ("name", _is_text(self.name), "a text"),
-            ("category", _is_text(self.category), "a text"),
-            ("goal", _is_function(self.goal) or _is_text(self.goal), f"a text, or {FUNCTION}"),
+            ("app", _is_nonblank(self.app), "the name of a fixture, or an address"),
+            ("name", _is_nonblank(self.name), "a string"),
+            ("category", _is_nonblank(self.category), "a string"),
+            (
+                "goal",
+                _is_function(self.goal) or _is_nonblank(self.goal),
+                f"a string, or {FUNCTION}",
+            ),
             ("start", _is_function(self.start) or _is_path(self.start), START),
             (
                 "ready",
-                self.ready is None or _is_function(self.ready) or _is_text(self.ready),
-                f"a text, or {FUNCTION}",
+                self.ready is None or _is_function(self.ready) or _is_nonblank(self.ready),
+                f"a string, or {FUNCTION}",
             ),
             ("setup", self.setup is None or _is_function(self.setup), FUNCTION),
             ("reward", self.reward is None or _is_function(self.reward), FUNCTION),
@@ -321,19 +325,19 @@ class AppTask:
             (
                 "scrub",
                 self.scrub is None or _is_function(self.scrub) or _are_replacements(self.scrub),
-                "a function of a text, or replacements by regular expressions",
+                "a function of a string, or replacements by regular expressions",
             ),
             ("redact", _are_patterns(self.redact), "a list of regular expressions"),
             ("allow", _are_patterns(self.allow), "a list of regular expressions"),
             ("clock", self.clock is None or is_time(self.clock), CLOCK),
-            ("origins", _are_texts(self.origins), "a list of addresses and names of fixtures"),
+            ("origins", _are_nonblank(self.origins), "a list of addresses and names of fixtures"),
             (
                 "perturb",
                 isinstance(self.perturb, Mapping),
                 'a mapping such as {"reworded": {"Save": "Store"}}',
             ),
             ("viewport", _is_size(self.viewport), "a width and a height, such as (1280, 720)"),
-            ("files", _are_texts(self.files), 'a list of paths, such as ["cv.pdf"]'),
+            ("files", _are_nonblank(self.files), 'a list of paths, such as ["cv.pdf"]'),
         ):
             if not is_good:
                 given = getattr(self, name)
@@ -365,8 +369,8 @@ class AppTask:
     def goal_text(self, seed: int) -> str:
         """Return the goal at a seed."""
         goal = self.goal if isinstance(self.goal, str) else self.call("goal", seed)
-        if not _is_text(goal):
-            raise UsageError(f"the goal of AppTask {self.name!r} must be a text, not {goal!r}")
+        if not _is_nonblank(goal):
+            raise UsageError(f"the goal of AppTask {self.name!r} must be a string, not {goal!r}")
         return goal
 
     def start_path(self, seed: int) -> str:
@@ -377,7 +381,7 @@ class AppTask:
         return start
 
     def initial_clock(self, noted: float | None) -> float:
-        """Return the page's clock at the beginning of a trial, where the recording notes one."""
+        """Return the page's clock at the beginning of a trial; `noted` is that of the recording."""
         if self.clock is not None:
             return self.clock
         return UNNOTED if noted is None else noted
@@ -389,17 +393,19 @@ class AppTask:
         return self.ready is None or bool(self.call("ready", trial))
 
     def scrubbed(self, text: str) -> str:
-        """Return a text of the app without what differs at every run."""
+        """Return text of the app without what differs at every run."""
         if callable(self.scrub):
             if not isinstance(scrubbed := self.scrub(text), str):
-                raise UsageError(f"AppTask {self.name!r}: scrub returned {scrubbed!r}, not a text")
+                raise UsageError(
+                    f"AppTask {self.name!r}: scrub returned {scrubbed!r}, not a string"
+                )
             return scrubbed
         for pattern, replacement in (self.scrub or {}).items():
             text = re.sub(pattern, replacement, text)
         return text
 
 
-def _is_text(value: Any) -> bool:
+def _is_nonblank(value: Any) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
@@ -407,14 +413,16 @@ def _is_function(value: Any) -> bool:
     return callable(value) and not (iscoroutinefunction(value) or isgeneratorfunction(value))
 
 
-def _are_texts(value: Any) -> bool:
+def _are_nonblank(value: Any) -> bool:
     return (
-        not isinstance(value, str) and isinstance(value, Collection) and all(map(_is_text, value))
+        not isinstance(value, str)
+        and isinstance(value, Collection)
+        and all(map(_is_nonblank, value))
     )
 
 
 def _are_patterns(value: Any) -> bool:
-    return _are_texts(value) and _are_replacements(dict.fromkeys(value, ""))
+    return _are_nonblank(value) and _are_replacements(dict.fromkeys(value, ""))
 
 
 def _is_path(value: Any) -> bool:
@@ -469,8 +477,8 @@ class Source(Protocol):
 class Beginning(NamedTuple):
     """How a trial of a number begins: with a goal, and a path of the first of the app's origins.
 
-    `clock` is the page's clock as the recording notes it. An early one notes none: then each trial
-    has the same random numbers, too.
+    `clock` is the page's clock as the recording notes it; None for an early recording, in which
+    each trial has the same random numbers, too.
     """
 
     goal: str

@@ -21,7 +21,7 @@ class Case:
     """One problem: a task of a category, generated from a seed.
 
     The task of a perturbed problem has the perturbation behind a `~`: `shop~overlay`.
-    `repeat` numbers the recorded samples of the same problem from 1. Where a test has several
+    `repeat` numbers the recorded samples of the same problem from 1. If a test has several
     agents or models, `setup` is the folder of the case's cassettes: `tools/gpt-5`.
     """
 

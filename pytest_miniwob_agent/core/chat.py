@@ -103,5 +103,5 @@ class Usage:
 
 
 def token_count(value: Any) -> int | None:
-    """Return a server's token count, or None where it is not a possible number of tokens."""
+    """Return a server's token count, or None if it is not a possible number of tokens."""
     return value if type(value) is int and 0 <= value < 10**12 else None

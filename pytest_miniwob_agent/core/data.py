@@ -1,4 +1,4 @@
-"""Plain JSON data: texts that can be encoded, texts that differ from run to run, digests."""
+"""Plain JSON data: strings that can be encoded, text that differs from run to run, digests."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from pytest_miniwob_agent.core.actions import Action
-from pytest_miniwob_agent.core.secrets import Data, map_texts
+from pytest_miniwob_agent.core.secrets import Data, map_strings
 
 
 def to_data(value: Any) -> Any:
     """Turn a value into plain JSON types; actions and events get a `kind`.
 
-    A field that is `optional` by its metadata is left out where it is empty.
+    A field that is `optional` by its metadata is left out if it is empty.
     """
     if hasattr(value, "__dataclass_fields__"):
         data = {
@@ -39,7 +39,7 @@ def to_data(value: Any) -> Any:
 
 
 def well_formed(data: Data) -> Data:
-    """Return a text, or data of any kind, with texts that can be encoded.
+    """Return a string, or data of any kind, with strings that can be encoded.
 
     Halves of a surrogate pair are joined, or become U+FFFD alone. Data without one is itself.
     """
@@ -51,17 +51,17 @@ def well_formed(data: Data) -> Data:
             return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return text
 
-    changed: Data = map_texts(data, change)
+    changed: Data = map_strings(data, change)
     return changed
 
 
 def canonical_json(data: Any) -> str:
-    """JSON with sorted keys and no spaces: equal data gives equal text."""
+    """JSON with sorted keys and no spaces: equal data gives equal strings."""
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def digest(text: str) -> str:
-    """The first 12 hexadecimal digits of a text's SHA-256."""
+    """The first 12 hexadecimal digits of a string's SHA-256."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
@@ -88,7 +88,7 @@ class Mask(NamedTuple):
     pattern: str
 
     def after(self, text: str) -> Mask:
-        """Return the same kind, but only where it follows a text, such as `Today: `.
+        """Return the same kind, but only where it follows a string, such as `Today: `.
 
         Pages have dates of their own: masked everywhere, a changed page would replay as if it were
         the recorded one.
@@ -107,7 +107,7 @@ ADDRESS = Mask("address", r"(?:127\.0\.0\.1|localhost):\d+")
 VERSION = Mask("version", r"\b\d+\.\d+\.\d+\w*")
 
 MASKS = (DATE, ID, PATH, ADDRESS, VERSION)
-"""The kinds that are known; drift names them where nothing else differs."""
+"""The kinds that are known; drift names them if nothing else differs."""
 
 
 def masked(request: Any, *masks: Mask) -> Any:

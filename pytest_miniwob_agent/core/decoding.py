@@ -1,6 +1,6 @@
 r"""What data says beside what it shows: unpacked, without escapes, and in its Base64.
 
-`views` yields texts to search, not to show: they are garbage where data only looks encoded.
+`views` yields text to search, not to show: it is garbage if data only looks encoded.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _DAMAGED = (
     *(OSError, EOFError, ValueError, NotImplementedError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
-"""What is raised where data only looks packed, or is packed in an unknown way."""
+"""What is raised if data only looks packed, or is packed in an unknown way."""
 
 _ZLIB = (b"x\1", b"x\x5e", b"x\x9c", b"x\xda")
 
@@ -65,19 +65,19 @@ class Unsearchable(Exception):
 
 
 class View(NamedTuple):
-    """A text of data, and how it is hidden in it; empty for what it shows."""
+    """The text of data, and how it is hidden there; empty for what it shows."""
 
     encoding: str
     text: str
 
     @property
     def is_noise(self) -> bool:
-        """True for what is no text, in which a short match means nothing."""
+        """True if it is not text, so that a short match means nothing."""
         return len(_NOISE.findall(self.text)) * 10 > len(self.text)
 
 
 def find_charset(content_type: str, body: bytes) -> str:
-    """Return the charset of a text, by its byte order mark or media type; UTF-8 if none fits."""
+    """Return the charset of text, by its byte order mark or media type; UTF-8 by default."""
     named = re.search(r"charset=\"?([\w-]+)", content_type)
     charset = named[1] if named else "utf-8"
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -186,7 +186,7 @@ class AnswersUsedUp(CallLimit):
 
 
 def limit_in(error: BaseException) -> LimitReached | None:
-    """Return the limit among an error, its causes and those of its group; None if there is none."""
+    """Return the limit among an error, its causes and those of its group, or None."""
     found = [error]
     for each in found:
         if isinstance(each, LimitReached):

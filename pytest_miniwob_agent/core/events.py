@@ -17,7 +17,7 @@ from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize, sanitize_line, shorten, shorten_lines
 
 _OPTIONAL = {"optional": True}
-"""Metadata of a field that `core.data.to_data` leaves out where it is empty."""
+"""Metadata of a field that `core.data.to_data` leaves out if it is empty."""
 
 _ORDINARY_ENDS = ("stop", "tool_calls", "function_call", "completed", "end_turn", "tool_use")
 """Finish reasons of the APIs that add nothing to what an answer says."""
@@ -28,11 +28,11 @@ class Completion:
     """A model's answer. What the server did not say is None.
 
     `model` and `system_fingerprint` name the version and the configuration that answered. `text` is
-    empty where the model only calls tools. `finish_reason` is the server's word for why the answer
+    empty if the model only calls tools. `finish_reason` is the server's word for why the answer
     ends, `reasoning` are the model's thoughts, `refusal` is its reason not to answer, and `others`
-    are further choices, where more than one was asked for. Of the prompt's tokens the provider had
+    are further choices, if more than one was asked for. Of the prompt's tokens the provider had
     `cached_tokens` in its cache, and wrote `written_tokens` into it. `original` is the message of a
-    chat completion as it can be sent back, where it has more than these fields. `status` is that
+    chat completion as it can be sent back, if it has more than these fields. `status` is that
     of a call that the server refused, and `refusal` then its reason.
     """
 
@@ -60,7 +60,7 @@ class Completion:
 
     @property
     def tokens(self) -> tuple[int, int] | None:
-        """Prompt and completion tokens; None where the server did not give both."""
+        """Prompt and completion tokens; None if the server did not give both."""
         if self.prompt_tokens is None or self.completion_tokens is None:
             return None
         return self.prompt_tokens, self.completion_tokens
@@ -84,7 +84,7 @@ class Completion:
 
     @property
     def sections(self) -> list[tuple[str, str]]:
-        """The parts of the answer for people to read: pairs of a name and a text."""
+        """The parts of the answer for people to read: pairs of a name and text."""
         parts = {
             "reasoning": self.reasoning,
             "text": self.text,
@@ -165,7 +165,7 @@ class Called:
 
     In a conversation `messages` has all messages of the request, `prompt` is the text of those
     that are new since the call before, and `tools` are the names of the tools that are offered.
-    `path` is that of the request; empty for a model that takes texts alone.
+    `path` is that of the request; empty for a model that takes strings alone.
     """
 
     kind: ClassVar[str] = "call"
@@ -198,7 +198,7 @@ class Acted:
 class Reflected:
     """A change that a reflection made.
 
-    `step` is the action to correct and `action` what is enforced there, both None where the reply
+    `step` is the action to correct and `action` what is enforced there, both None if the reply
     could not be read. `disabled` are the ids that may not be clicked at that step any more.
     """
 
@@ -271,7 +271,7 @@ class Episode:
 
     @property
     def rewards(self) -> tuple[float, ...]:
-        """The raw reward of each trial; 0 where the page did not judge."""
+        """The raw reward of each trial; 0 if the page did not judge."""
         judged = {
             e.trial: float(e.transition.reward) for e in self._events(Acted) if e.transition.done
         }
@@ -279,7 +279,7 @@ class Episode:
 
     @property
     def reward(self) -> float:
-        """The best raw reward of a trial that the page judged; 0 where it judged none."""
+        """The best raw reward of a trial that the page judged, or 0."""
         return max(
             (e.transition.reward for e in self._events(Acted) if e.transition.done), default=0.0
         )
@@ -291,7 +291,7 @@ class Episode:
 
     @property
     def typings(self) -> int:
-        """Actions that entered a text, over all trials."""
+        """Actions that entered text, over all trials."""
         return sum(isinstance(event.action, Enter) for event in self._events(Acted))
 
     @property
@@ -301,7 +301,7 @@ class Episode:
 
     @property
     def tokens(self) -> int | None:
-        """Prompt and completion tokens; None where the server of any call did not say."""
+        """Prompt and completion tokens; None if any call has no count."""
         total = 0
         for call in self._events(Called):
             if (tokens := call.completion.tokens) is None:
@@ -323,7 +323,7 @@ class Episode:
     def explain(self) -> str:
         """Describe the episode in a few lines: the verdict, the goal, the last trial's actions.
 
-        Of earlier trials there are the endings and the reflections. Long texts are shortened.
+        Of earlier trials there are the endings and the reflections. Long text is shortened.
         """
         if self.solved:
             verdict = f"solved in trial {self.solved_at}"

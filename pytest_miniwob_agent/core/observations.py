@@ -69,11 +69,11 @@ class Dialog:
 class Observation:
     """The page as a person would see it: the goal in the page's words, and the visible elements.
 
-    `focus` is the id of the field that keys go to, None where there is none. While a `dialog` is
+    `focus` is the id of the field that keys go to, or None. While a `dialog` is
     open nothing else can be seen: its own line is the only element. `files` are those that the task
     names, for `Upload`. On apps, the trial can end with an answer (`answers`, for `Answer`). On
     pages of your own and apps, agents are offered further actions (`further`, for `InputAction` and
-    `NavigationAction`). Where several tabs are open, `tabs` counts them; the last one is shown.
+    `NavigationAction`). If several tabs are open, `tabs` counts them; the last one is shown.
     """
 
     goal: str

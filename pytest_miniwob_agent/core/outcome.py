@@ -93,9 +93,9 @@ class Result:
     counting from 1; `endings` and `rewards` (from -1 to 1) have one entry per trial. `calls` counts
     model calls by purpose, `tokens` those of `prompt` and `completion`: None if a server did not
     report them; of the prompt also those that were `cached`, or `written` into a cache. `typings`
-    are those of the `steps` that entered a text: the papers count a click and keys for each.
+    are those of the `steps` that entered text: the papers count a click and keys for each.
     `payload` tells whether a prompt had the text of the page's attack: `shown`, `not shown`, or
-    `unknown` where prompts had pictures. `app` is `live` if the app that the item is on answered as
+    `unknown` if prompts had pictures. `app` is `live` if the app that the item is on answered as
     it is now, with recorded answers of the model.
     """
 
@@ -131,7 +131,7 @@ class Result:
     def of(cls, episode: Episode, status: Status, payload: str = "", **about: Any) -> Result:
         """The result of an episode: of one that broke off, only who played it.
 
-        Its prompts are searched for the `payload` of the page's attack, where there is one.
+        Its prompts are searched for the `payload` of the page's attack, if there is one.
         """
         calls = [event for event in episode.events if isinstance(event, Called)]
         answers = [call.completion for call in calls]
@@ -218,7 +218,7 @@ def _names(names: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _shown(payload: str, prompts: Iterable[str]) -> str:
-    """`shown` if a prompt has all words of a text in a row, however it quotes and breaks them.
+    """`shown` if a prompt has all words of the payload in a row, however it quotes and breaks them.
 
     `unknown` if there are pictures, which are not searched.
     """
@@ -230,7 +230,7 @@ def _shown(payload: str, prompts: Iterable[str]) -> str:
 
 
 def add_tokens(counts: Iterable[int | None]) -> int | None:
-    """Return the sum of numbers of tokens, None if one is not known."""
+    """Return the sum of token counts, None if one is not known."""
     numbers = list(counts)
     return None if None in numbers else sum(filter(None, numbers))
 

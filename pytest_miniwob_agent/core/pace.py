@@ -18,8 +18,8 @@ class Move:
 
     `act` counts what is the same at any pace: the inputs and the model calls of the trial until
     then. `after` and `before` are what came last and next, as `Pace.name` has named it; `after` is
-    empty where nothing came since the act. `ms` is where the clock was then, from the last input
-    on. `held` is True where the page could not be read, as it waited for the program.
+    empty if nothing came since the act. `ms` is where the clock was then, from the last input
+    on. `held` is True if the page could not be read, as it waited for the program.
     """
 
     trial: int
@@ -42,8 +42,8 @@ class Pace:
 
     Args:
         tape: the moves of a recording; None if it has none, and real time decides.
-        strict: True if real time decides nothing where there is a tape. Otherwise the program may
-            be another one than that of the recording: it does so where no move of the tape fits.
+        strict: True if real time decides nothing while there is a tape. Otherwise the program may
+            be another one than that of the recording: it does so if no move of the tape fits.
 
     Attributes:
         replays: as `strict` says, until it is set for what is a replay alone.

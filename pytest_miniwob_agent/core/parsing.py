@@ -141,10 +141,8 @@ def parse_action(line: str, all_actions: bool = False) -> Command:
 
 
 def quote(text: str) -> str:
-    """A text in quotes on one line, cut after 200 characters.
-
-    Not `core.text.shorten`, as it goes into prompts, whose recorded texts must not change.
-    """
+    """Text in quotes on one line, cut after 200 characters."""
+    # Not core.text.shorten(): it goes into prompts, whose recorded text must not change.
     text = " ".join(text.split())
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
@@ -358,8 +356,8 @@ def _required(action_type: type[Action]) -> list[str]:
 def action_of_call(name: str, arguments: str | Mapping[str, Any]) -> Action:
     """Return the action of a tool call.
 
-    The arguments, or their JSON text, may be blank where there are none. A null counts as left out
-    where an argument may be left out.
+    The arguments, or their JSON, may be blank if there are none. A null counts as left out if the
+    argument may be left out.
 
     Raises:
         InvalidToolCall: there is no such tool, or the arguments do not keep to its schema.
@@ -407,7 +405,7 @@ def carry_out_call(
 
 
 def parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the arguments of a call, whatever tool it is for. A blank text stands for none.
+    """Return the arguments of a call, whatever tool it is for; a blank string is no arguments.
 
     Raises:
         InvalidToolCall: they are not a JSON object.
@@ -416,7 +414,7 @@ def parse_arguments(arguments: str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(arguments, str):
         try:
             given = json.loads(arguments) if arguments.strip() else {}
-        except (ValueError, RecursionError):  # Python's own texts differ between its versions
+        except (ValueError, RecursionError):  # Python's own messages differ between its versions
             raise InvalidToolCall("the arguments are not valid JSON") from None
     if not isinstance(given, Mapping):
         raise InvalidToolCall(f"the arguments must be a JSON object, not {_shown(given)}")

@@ -135,7 +135,7 @@ class Driven:
     """What a program did on a page since the last report; nothing by default.
 
     Attributes:
-        acts: its actions, each with the point of the mouse, or none.
+        acts: its actions, each with the points of the mouse, which may be missing.
         after: the page after the last of them; all others have left it as it was.
         over: True if it tried to take more actions than it may.
         remark: what the program's author should know.
@@ -178,7 +178,7 @@ class Remarking(Protocol):
 
 
 class Model(Protocol):
-    """A language model: the minimum, for agents that send texts."""
+    """A language model: the minimum, for agents that send strings."""
 
     def complete(self, prompt: str, purpose: str) -> Completion:
         """Answer a prompt; `purpose` says what the call is for (`plan`, `reflect`, ...)."""
@@ -356,7 +356,7 @@ class PageTape(Protocol):
     Attributes:
         screen_version: that of the tape (`observations.SCREEN_VERSION`); None if no tape is to be
             played, until it is set.
-        clock: the page's clock at the beginning of a trial, where that is recorded now.
+        clock: the page's clock at the beginning of a trial, if that is recorded now.
     """
 
     screen_version: int | None
@@ -384,7 +384,7 @@ class PageTape(Protocol):
 
     @property
     def last_request(self) -> str:
-        """The last request that a replay must make, such as `POST /login`; empty for none."""
+        """The last request that a replay must make, such as `POST /login`, or an empty string."""
 
     def go_live(self) -> None:
         """Start the app, unless it runs; the episode begins again, and is recorded."""

@@ -3,9 +3,9 @@ r"""Keys, tokens and passwords in data: found before it is sent or kept, masked 
 Whatever is to be sent or stored is searched here, with what its encodings hide (`decoding`): `find`
 names the secrets, and `refuse` is an error. Data is searched as it is, and not as JSON or YAML: an
 escape such as `\n` there puts a letter in front of a key. So data of any kind is walked to its
-texts.
+strings.
 
-A text is a secret by its value: it has the form of an issuer's keys, or it stands behind a name
+A string is a secret by its value: it has the form of an issuer's keys, or it stands behind a name
 such as `apiKey` and is not made of words, as names and placeholders are.
 """
 
@@ -34,8 +34,8 @@ KEY_VARIABLE = "MINIWOB_KEY_VARIABLE"
 """The environment variable with the name of a further one, which `--miniwob-key-variable` sets."""
 
 _SHORTEST = 8
-"""Length from which a text can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is a
-placeholder, whose letters may be in any text."""
+"""Length from which a string can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is
+a placeholder, whose letters may be in any text."""
 
 _SECRET_NAME = re.compile("key|token|secret|password|authorization", re.IGNORECASE)
 """Names whose values may be secrets."""
@@ -98,7 +98,7 @@ _STAND_IN = re.compile(r"redacted-\d+")
 """What a page gets in the place of what matches `AppTask(redact=[...])`."""
 
 _LEAST_IN_NOISE = 12
-"""Characters of a match that is none by chance, in data that is no text."""
+"""Least length of a match in noise: a shorter one is there by chance."""
 
 _FORMS = [
     (kind, marks.split("|") if marks else [], re.compile(pattern, re.ASCII))
@@ -141,10 +141,10 @@ _FORMS = [
          r"[?&](?i:key|token|auth|sig|signature)=((?=[\w%+/.~-]{0,200}?\d)[\w%+/.~-]{16,}=*)"),
     )
 ]  # fmt: skip
-"""The forms of secrets: a name, lower-case texts, and a pattern. A text with such a secret contains
-one of the lower-case texts. If the pattern has a group, the group is the secret.
+"""The forms of secrets: a name, lower-case marks, and a pattern. Text with such a secret contains
+one of the marks. If the pattern has a group, the group is the secret.
 
-Where several match the same text, the first one gives the kind. Issuers document these forms, and
+If several match the same text, the first one gives the kind. Issuers document these forms, and
 scanners such as gitleaks and detect-secrets know them too.
 """
 
@@ -160,7 +160,7 @@ REDACTED = "matches AppTask(redact=[...])"
 """The kind of what an app's author has named."""
 
 _LONG = 100_000
-"""Characters of a text that is not kept with what was found in it."""
+"""Characters of a string that is not kept with what was found in it."""
 
 Data = TypeVar("Data")
 
@@ -173,7 +173,7 @@ class Secret:
         kind: what it is called.
         text: the secret itself.
         encoding: how it is hidden, as `decoding.View` says it; empty if it can be read.
-        whole: the text that it was found in.
+        whole: the string that it was found in.
         start: its place there.
     """
 
@@ -229,9 +229,9 @@ def find(
     *,
     redact: Collection[str] = (),
 ) -> list[Secret]:
-    """Find the secrets in bytes or a text, or in all texts of a mapping, sequence or dataclass.
+    """Find the secrets in bytes or a string, or in all strings of a mapping, sequence or dataclass.
 
-    A text is searched together with the name that it has, as in `{"x-api-key": "..."}`, and with
+    A string is searched together with the name that it has, as in `{"x-api-key": "..."}`, and with
     what its encodings hide.
 
     Args:
@@ -256,7 +256,7 @@ def find(
         return data
 
     try:
-        search(data, "") if isinstance(data, bytes) else map_texts(data, search)
+        search(data, "") if isinstance(data, bytes) else map_strings(data, search)
     except Unsearchable as error:
         found.append(Secret(f"what {error}", ""))
     return found
@@ -294,7 +294,7 @@ def _is_within(span: tuple[int, int], others: Iterable[tuple[int, int]]) -> bool
 def mask(data: Data, known: Collection[str] = ()) -> Data:
     """Return the data with each secret replaced by its kind, such as `[OpenAI key]`.
 
-    Data without a secret is returned itself, and no data is changed. `known` are texts that are
+    Data without a secret is returned itself, and no data is changed. `known` are strings that are
     secrets whatever their form.
     """
     pairs = _known(known)
@@ -304,31 +304,31 @@ def mask(data: Data, known: Collection[str] = ()) -> Data:
             text = f"{text[:start]}[{kind}]{text[end:]}"
         return text
 
-    masked: Data = map_texts(data, replace)
+    masked: Data = map_strings(data, replace)
     return masked
 
 
 def _known(values: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Return texts that are secrets by their kind: those given, and those in `KEY_VARIABLES`."""
+    """Return pairs of a kind and a secret: those given, and those in `KEY_VARIABLES`."""
     names = [*KEY_VARIABLES, *filter(None, [os.environ.get(KEY_VARIABLE)])]
     pairs = [(f"value of {name}", os.environ.get(name, "")) for name in names]
     pairs += [("not shown", value) for value in values]
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]
 
 
-def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
-    """Return data with its texts changed by a function of text and name.
+def map_strings(data: Any, change: Callable[[str, str], str], name: str = "") -> Any:
+    """Return data with its strings changed by a function of string and name.
 
-    Data whose texts stay the same is returned itself. Constructors of dataclasses are not called.
+    Data whose strings stay the same is returned itself. Constructors of dataclasses are not called.
     """
     if isinstance(data, str):
         return data if isinstance(data, Enum) else change(data, name)
     if isinstance(data, Mapping):
-        changed = {map_texts(k, change): map_texts(v, change, str(k)) for k, v in data.items()}
+        changed = {map_strings(k, change): map_strings(v, change, str(k)) for k, v in data.items()}
         before, after = chain(data, data.values()), chain(changed, changed.values())
         return data if all(map(operator.is_, before, after)) else changed
     if isinstance(data, list | tuple):
-        parts = [map_texts(part, change, name) for part in data]
+        parts = [map_strings(part, change, name) for part in data]
         if all(map(operator.is_, data, parts)):
             return data
         return parts if isinstance(data, list) else tuple(parts)
@@ -336,7 +336,7 @@ def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> A
         result = data
         for part in data.__dataclass_fields__:
             value = getattr(data, part, None)
-            if (new := map_texts(value, change, part)) is not value:
+            if (new := map_strings(value, change, part)) is not value:
                 result = copy.copy(data) if result is data else result
                 object.__setattr__(result, part, new)  # of frozen ones too
         return result
@@ -344,7 +344,7 @@ def map_texts(data: Any, change: Callable[[str, str], str], name: str = "") -> A
 
 
 def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple[int, int, str]]:
-    """Return start, end and kind of every secret in a text, in order; they do not overlap."""
+    """Return start, end and kind of every secret in a string, in order; they do not overlap."""
     if len(text) < _SHORTEST or _PICTURE.fullmatch(text):
         return []
     if name and _SECRET_NAME.search(name):
@@ -369,9 +369,9 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
     return [(start, end, kind) for start, end, _, kind in merged]
 
 
-@lru_cache(maxsize=1024)  # the texts of a screen and a conversation come again and again
+@lru_cache(maxsize=1024)  # the strings of a screen and a conversation come again and again
 def _in_form(text: str) -> tuple[tuple[int, int, int, str], ...]:
-    """Return start, end, place in the table and kind of what has a form of it, usually none."""
+    """Return start, end, place in the table and kind of what has one of its forms."""
     lowered = text.replace("\u0130", "I").lower()  # the one letter that would become two
     found = []
     for rank, (kind, marks, pattern) in enumerate(_FORMS):

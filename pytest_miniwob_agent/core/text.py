@@ -1,4 +1,4 @@
-"""Texts to show: foreign ones made harmless, long ones shortened or wrapped, counts, lists, tables.
+"""Text to show: foreign text made harmless, long text shortened or wrapped; counts, lists, tables.
 
 Ids and reasons come from files and pages. They must not move a terminal's cursor, or be a workflow
 command in a log of GitHub Actions.
@@ -51,7 +51,7 @@ def shorten_lines(lines: Sequence[str]) -> list[str]:
 def section_lines(name: str, text: str, *, full: bool = True) -> list[str]:
     """The harmless lines of one of a completion's `sections`: `refusal: ...`.
 
-    Several lines are indented below the name, which texts and tool calls do without. Unless `full`,
+    Several lines are indented below the name, which text and tool calls do without. Unless `full`,
     long lines are shortened, and the middle of many is left out.
     """
     lines = list(map(sanitize, text.splitlines()))
@@ -70,7 +70,7 @@ def counted(number: int, noun: str, plural: str = "s") -> str:
 
 
 def nearest(name: str, names: Sequence[str], limit: int = 3) -> str:
-    """Suggest names like a misspelt one: ` (did you mean a, b?)`, or an empty text."""
+    """Suggest names like a misspelt one: ` (did you mean a, b?)`, or an empty string."""
     close = difflib.get_close_matches(name, names, n=limit, cutoff=0.5)
     return f" (did you mean {', '.join(close)}?)" if close else ""
 
@@ -103,11 +103,11 @@ def first_items(items: Sequence[str], most: int | None, hint: str = "") -> list[
 
 
 Cells = Sequence[Sequence[str]]
-"""The texts of a table, row by row."""
+"""The cells of a table, row by row."""
 
 
 def wrap(text: str, width: int, indent: int = 0) -> list[str]:
-    """Wrap a text into lines of at most `width` columns.
+    """Wrap text into lines of at most `width` columns.
 
     The first line is indented by `indent`; if that is not 0, the others by two more.
     """

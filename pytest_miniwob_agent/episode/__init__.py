@@ -33,7 +33,7 @@ from pytest_miniwob_agent.episode.trace import Stopped, Trace
 class AgentLoops:
     """The event loops that agents find running in a thread: each its own or none, not the tests'.
 
-    Where a loop runs, neither `asyncio.run` nor Playwright's synchronous API starts another. One
+    While a loop runs, neither `asyncio.run` nor Playwright's synchronous API starts another. One
     runs while pytest is called in a coroutine, such as a cell of Jupyter. And that API leaves its
     loop running: pytest-playwright's after the first test with `page`, an agent's after its first
     episode. Functions of asyncio that begin with an underscore are for those who implement loops,

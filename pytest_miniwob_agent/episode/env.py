@@ -29,8 +29,8 @@ from pytest_miniwob_agent.core.protocols import (
 from pytest_miniwob_agent.episode.trace import Trace
 
 _TURN = 2.0
-"""Real seconds that an action of another thread waits for those that the model named before it: one
-that the agent's framework has refused never comes."""
+"""Wall-clock seconds that an action of another thread waits for those that the model named first:
+one that the agent's framework has refused never comes."""
 
 
 class Turns(Observer):

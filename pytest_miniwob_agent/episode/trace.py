@@ -93,7 +93,7 @@ class Halt:
     def keeping_errors(self) -> Iterator[None]:
         """Keep the first error of page or model, and raise it again at everything after it.
 
-        A framework may turn an error into anything: a text for the model, a second try, silence.
+        A framework may turn an error into anything: a message to the model, a second try, silence.
         """
         if self.error is not None:
             self.refuse(self.error)

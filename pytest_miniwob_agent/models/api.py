@@ -35,7 +35,7 @@ def _reference(digest: str) -> str:
 
 
 def digest_in(value: Any) -> str | None:
-    """Return the digest in a text that is a reference; None for any other value."""
+    """Return the digest in a string that is a reference; None for any other value."""
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     return match[1] if match else None
 
@@ -134,7 +134,7 @@ EVENT_STREAM = "text/event-stream"
 """Content type of streams (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
 
 _WHOLE = ("format", "id", "role", "signature", "status", "thought_signature", "type")
-"""Names of texts that a stream never sends in pieces, though maybe again."""
+"""Names of strings that a stream never sends in pieces, though maybe again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class API:
         return {"text": completion.text}
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
-        """Return token counts as an answer has them; empty if the API counts none."""
+        """Return token counts as an answer has them; empty if the API does not count."""
         return {}
 
     def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
@@ -242,23 +242,23 @@ def mapping(value: Any) -> Mapping[str, Any]:
 
 
 def mappings(value: Any) -> list[Mapping[str, Any]]:
-    """Return the mappings in a list, none if it is not one."""
+    """Return the mappings in a list; empty if it is not a list."""
     is_list = isinstance(value, Sequence) and not isinstance(value, str)
     return [item for item in value if isinstance(item, Mapping)] if is_list else []
 
 
 def text_of(value: Any) -> str:
-    """Return the value if it is a text, otherwise an empty one."""
+    """Return the value if it is a string, otherwise an empty one."""
     return value if isinstance(value, str) else ""
 
 
 def json_text(value: Any) -> str:
-    """Return a text as it is, and all else as JSON."""
+    """Return a string as it is, and all else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def parsed_arguments(text: str) -> Any:
-    """Return what a JSON text stands for, an empty object for an empty one; otherwise the text."""
+    """Return parsed JSON, an empty object for an empty string; the string if it is not JSON."""
     try:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -268,7 +268,7 @@ def parsed_arguments(text: str) -> Any:
 def joined(value: Any, piece: Any, name: str = "") -> Any:
     """Return a streamed value with a further piece of it; `name` is the one that both have.
 
-    Texts are appended, objects are merged, and an item of a list goes on with the item that it
+    Strings are appended, objects are merged, and an item of a list goes on with the item that it
     continues, or is a new one. All else, and what names a thing as a whole, is replaced.
     """
     if isinstance(value, str) and isinstance(piece, list):
@@ -317,7 +317,7 @@ def tool_call(id_: Any, name: Any, arguments: Any) -> ToolCall:
 
 
 def content_text(content: Any) -> str:
-    """Return the content of a message, a text or a list of parts, as one text."""
+    """Return the content of a message, a string or a list of parts, as one string."""
     if isinstance(content, str):
         return content
     if content is None:

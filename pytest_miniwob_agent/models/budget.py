@@ -85,7 +85,7 @@ class Budget:
         folder: shared by the run's workers, new with each run.
         calls: the most answers that may be paid for.
         cost: the most US dollars; calls that are under way when they are spent add to them.
-        price: the price of the run's model; None where it is unknown.
+        price: the price of the run's model; None if it is unknown.
         concurrency: the most calls that may be under way at once.
         controller: in a worker, the id of its parent process, without which it makes no calls.
     """
@@ -257,7 +257,7 @@ def check_price(model: str, prices: Mapping[str, Price] | None) -> None:
 
 
 def usage_cost(usage: Usage, price: Price | None) -> float | None:
-    """The cost of calls in US dollars, or None where the price or a token count is unknown."""
+    """The cost of calls in US dollars, or None if the price or a token count is unknown."""
     if not usage.calls:
         return 0.0
     if price is None or usage.uncounted:
@@ -272,14 +272,14 @@ def usage_cost(usage: Usage, price: Price | None) -> float | None:
 
 
 def total_cost(parts: Iterable[tuple[Usage, Price | None]]) -> float | None:
-    """The cost of calls of several models, or None where that of one is unknown."""
+    """The cost of calls of several models, or None if that of one is unknown."""
     costs = [usage_cost(usage, price) for usage, price in parts]
     known = [cost for cost in costs if cost is not None]
     return math.fsum(known) if len(known) == len(costs) else None
 
 
 def tokens(usage: Usage) -> str:
-    """Tokens as text: `1,234`, `unknown`, or `1,234 and unknown` where some calls have no count."""
+    """Tokens as text: `1,234`, `unknown`, or `1,234 and unknown` if some calls have no count."""
     if usage.calls and usage.uncounted == usage.calls:
         return "unknown"
     return f"{usage.tokens:,}" + (" and unknown" if usage.uncounted else "")

@@ -34,7 +34,7 @@ from pytest_miniwob_agent.models.apis import (
 )
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.http import httpx
-from pytest_miniwob_agent.models.params import OPTION, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.params import OPTION, sent_only_strings, shown_url, split_url
 from pytest_miniwob_agent.models.requests import error_response
 
 RETRIES = 5
@@ -64,7 +64,7 @@ OnUnusable = Callable[[str, Usage], None]
 
 @contextmanager
 def checked_environment() -> Iterator[None]:
-    """Name the variables for proxies and certificates where they keep a client from being made.
+    """Name the variables for proxies and certificates if they keep a client from being made.
 
     They are those of https://www.python-httpx.org/environment_variables.
     """
@@ -94,7 +94,7 @@ class Keys:
         self._option = option
 
     def headers(self, path: str) -> dict[str, Any]:
-        """Return the headers that carry the key; none where OpenAI's client adds it."""
+        """Return the headers that carry the key; empty if OpenAI's client adds it."""
         provider = provider_of(path)
         if provider.key_header is None:
             return {}
@@ -179,7 +179,7 @@ class LiveModel:
         self._past_mocks = past_mocks
         self._budget = budget
         self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
-        self._sent_only = sent_only_texts(params, self._keys.address)
+        self._sent_only = sent_only_strings(params, self._keys.address)
         server, query = split_url(self._keys.address)
         with checked_environment():
             attempts = _Attempts(openai.DefaultHttpxClient(), budget, on_unusable)
@@ -214,7 +214,7 @@ class LiveModel:
         client = self._client
         if provider_of(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
-        known = {*self._sent_only, *sent_only_texts({"extra_headers": sent}, None)}
+        known = {*self._sent_only, *sent_only_strings({"extra_headers": sent}, None)}
         with self._errors(origin.purpose, request.path, known), self._past_mocks():
             url, body = self._keys.url(request.path), dict(request.body)
             try:
@@ -252,7 +252,7 @@ class LiveModel:
     def _errors(self, purpose: str, path: str, known: Collection[str]) -> Iterator[None]:
         """Turn the errors of a call to a path into those of this package.
 
-        They hold no keys and no text that is `known`, even if the server's message does.
+        They hold no keys and no string that is `known`, even if the server's message does.
         """
 
         def failed(reason: str, cause: BaseException) -> ModelError:
@@ -405,7 +405,7 @@ def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url
 def advice_on_refusal(
     error: openai.APIStatusError, model: str, params: Mapping[str, Any], key_variables: list[str]
 ) -> str:
-    """Return the option that helps against a server's refusal; an empty text if none is known.
+    """Return the option that helps against a server's refusal; an empty string if none is known.
 
     Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
     """

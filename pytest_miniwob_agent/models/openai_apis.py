@@ -128,7 +128,7 @@ class ChatCompletions(API):
         return chunks
 
     def stream(self, answer: Mapping[str, Any]) -> str:
-        """Return an answer as the text of a stream, whose events have no names."""
+        # Its events have no names.
         events = (f"data: {json.dumps(e, ensure_ascii=False)}\n\n" for e in self.events(answer))
         return "".join(events) + "data: [DONE]\n\n"
 

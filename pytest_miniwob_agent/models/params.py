@@ -30,7 +30,9 @@ def check_params(params: Mapping[str, Any]) -> None:
             raise UsageError(f"{OPTION}: {name} must be an object")
     headers = params.get("extra_headers", {})
     if wrong := sorted(name for name, value in headers.items() if not isinstance(value, str)):
-        raise UsageError(f"{OPTION}: extra_headers: the value of {', '.join(wrong)} must be a text")
+        raise UsageError(
+            f"{OPTION}: extra_headers: the value of {', '.join(wrong)} must be a string"
+        )
 
 
 def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,8 +40,8 @@ def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in params.items() if name not in SENT_ONLY}
 
 
-def sent_only_texts(params: Mapping[str, Any], url: str | None) -> list[str]:
-    """Return the texts of a call that are sent but never kept, to mask them where they appear."""
+def sent_only_strings(params: Mapping[str, Any], url: str | None) -> list[str]:
+    """Return the strings of a call that are sent but never kept, to mask them where they appear."""
     parts = _split(url or "")
     found = [parts.username, parts.password, *(value for _, value in parse_qsl(parts.query))]
     texts = [unquote(text) for text in found if text]
@@ -65,7 +67,7 @@ def basic_auth(user: str, password: str) -> dict[str, str]:
 
 
 def is_server(url: str) -> bool:
-    """Return True if a text is the address of an HTTP server."""
+    """Return True if a string is the address of an HTTP server."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -67,11 +67,11 @@ class ChatCalls(ABC):
 
         Raises:
             ModelError: the server can't be reached, refuses the call, or its answer has no text.
-            TypeError: the prompt is not a text.
+            TypeError: the prompt is not a string.
         """
         if not isinstance(prompt, str):
             kind = type(prompt).__name__
-            raise TypeError(f"llm.complete takes a text, not {kind}: llm.chat takes messages")
+            raise TypeError(f"llm.complete takes a string, not {kind}: llm.chat takes messages")
         request = chat_request(self.model, [{"role": "user", "content": prompt}], self.params)
         return self._ask(request, purpose, getattr(prompt, "files", {}), well_formed(str(prompt)))
 
@@ -98,7 +98,7 @@ class ChatCalls(ABC):
         if "timeout" in params:
             raise TypeError("llm.chat takes no timeout: --miniwob-llm-params has that of the run")
         plain = _plain_messages(messages)
-        files: dict[str, str] = {}  # the prompt files that texts of the messages were made of
+        files: dict[str, str] = {}  # the prompt files that the messages were made of
         for content in (message.get("content") for message in plain):
             for text in (content, *(part.get("text") for part in mappings(content))):
                 files |= getattr(text, "files", {})
@@ -160,7 +160,7 @@ def read_completion(response: ModelResponse, *, text_only: bool = False) -> Comp
 
 
 class NotACall(ValueError):
-    """The request is none to a model, so it is not recorded; `response` is the answer to it."""
+    """The request is not a model call, so it is not recorded; `response` is the answer to it."""
 
     def __init__(self, response: ModelResponse) -> None:
         super().__init__(response.content)

@@ -231,7 +231,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
         """Leave keys out of the log records of pytest-json-report, which it keeps by itself."""
-        json_report.update(mask(json_report, self._state.settings.sent_only_texts))
+        json_report.update(mask(json_report, self._state.settings.sent_only_strings))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
     def pytest_show_missing_once(

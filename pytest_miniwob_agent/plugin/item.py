@@ -226,7 +226,7 @@ class ItemRun:
                     app="live" if self.on_live_app else "",
                     reason=causes or parts.get("error", ""),
                 ),
-                message=mask(parts.pop("message", ""), self._settings.sent_only_texts),
+                message=mask(parts.pop("message", ""), self._settings.sent_only_strings),
                 app_replayed=bool(page and page.replayed),
                 **parts,
             )

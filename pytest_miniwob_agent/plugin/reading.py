@@ -310,4 +310,4 @@ def _shown(config: pytest.Config, words: list[str]) -> str:
     for name in ("miniwob_base_url", "miniwob_remote"):
         for url in filter(None, (config.getoption(name), config.getini(name))):
             words = [word.replace(url, shown_url(url)) for word in words]
-    return shlex.join(mask(words, settings.sent_only_texts))
+    return shlex.join(mask(words, settings.sent_only_strings))

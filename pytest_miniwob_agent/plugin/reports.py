@@ -64,7 +64,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         report.miniwob = run.outcome
         report.miniwob_inconclusive = report.failed and error is run.raised
         _attach(item, call, report, run.outcome)
-    known = settings_of(item.config).sent_only_texts
+    known = settings_of(item.config).sent_only_strings
     for traceback, *_ in getattr(report.longrepr, "chain", ()):
         if traceback.style == "value":  # the message is all: pytest says that frames are hidden
             traceback.extraline = None

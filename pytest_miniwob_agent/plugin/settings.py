@@ -19,7 +19,7 @@ from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.budget import Price, parse_prices
-from pytest_miniwob_agent.models.params import kept_params, sent_only_texts
+from pytest_miniwob_agent.models.params import kept_params, sent_only_strings
 from pytest_miniwob_agent.plugin.options import (
     option,
     options_in,
@@ -269,10 +269,10 @@ class Settings:
         return [self.cassettes / FOLDER, self.pending.with_name(FOLDER)]
 
     @property
-    def sent_only_texts(self) -> list[str]:
+    def sent_only_strings(self) -> list[str]:
         """The texts that go with model calls, or to the Grid, and are never kept."""
         address = self.base_url or os.environ.get("OPENAI_BASE_URL")
-        texts = sent_only_texts(self.llm_params, address)
+        texts = sent_only_strings(self.llm_params, address)
         return texts if self.grid is None else [*texts, *self.grid.secrets]
 
     @property

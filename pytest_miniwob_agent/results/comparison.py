@@ -286,11 +286,11 @@ MEASURES: Mapping[str, Callable[[Result, Prices], float | None]] = {
     "cost": lambda result, prices: usage_cost(result.usage, prices.get(result.model)),
     "steps": lambda result, prices: result.steps,
 }
-"""What limits may be set for: the number of a sample, None where it is not known."""
+"""What limits may be set for: the number of a sample, None if it is not known."""
 
 
 OF_TWINS: Mapping[str, tuple[str, str]] = {"perturbed": (":-", ""), "followed": (":", "")}
-"""The limits for pairs within a run (`twins`), with the texts before and after their number."""
+"""The limits for pairs within a run (`twins`), with what is written before and after a number."""
 
 _FORM = ":+", "%"  # of other limits
 

@@ -58,7 +58,7 @@ class Change:
 
     Both are one method, Tango's score test (Statistics in Medicine 17 (1998), 891-908), which for
     no change is McNemar's, and the interval of the changes that it does not reject. So an interval
-    lies below zero exactly where the test shows a change for the worse. Fagerland, Lydersen and
+    lies below zero exactly if the test shows a change for the worse. Fagerland, Lydersen and
     Laake compare such tests and intervals (BMC Medical Research Methodology 13 (2013), 91;
     Statistics in Medicine 33 (2014), 2850-2875).
 
@@ -66,7 +66,7 @@ class Change:
         difference: the rate after minus that before, from -1 to 1.
         flips: the chance that a sample of an item before and one after disagree.
         size: the number of independent pairs of samples with the same information.
-        exact: the one-sided p-values for the worse and for the better by the exact test, None where
+        exact: the one-sided p-values for the worse and for the better by the exact test, None if
             more than `FEW` units changed. They can disagree with the interval.
     """
 
@@ -119,12 +119,12 @@ class Change:
 
     @property
     def p_worse(self) -> float:
-        """The one-sided p-value for a change for the worse, exact where few units changed."""
+        """The one-sided p-value for a change for the worse, exact if few units changed."""
         return self.exact[0] if self.exact else below(self.statistic())
 
     @property
     def p_changed(self) -> float:
-        """The two-sided p-value, exact where few units changed."""
+        """The two-sided p-value, exact if few units changed."""
         if self.exact:
             return min(1.0, 2 * min(self.exact))
         return 2 * below(-abs(self.statistic()))
@@ -185,7 +185,7 @@ def power(items: int, change: float, flips: float) -> float:
 def holm(values: Sequence[float]) -> list[float]:
     """Return p-values corrected for their number, in the given order.
 
-    S. Holm (1979), Scandinavian Journal of Statistics 6, 65-70: where nothing differs, the chance
+    S. Holm (1979), Scandinavian Journal of Statistics 6, 65-70: if nothing differs, the chance
     that any of them is `alpha` or less is at most `alpha`.
     """
     corrected = [1.0] * len(values)

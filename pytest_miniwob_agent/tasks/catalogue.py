@@ -142,13 +142,13 @@ class TaskPage:
             return "" if known else f"AppTask {self.task!r} has no perturb={{{kind.name!r}: ...}}"
         if self.root is None:
             return "the pages of the miniwob package declare nothing for it"
-        texts = [self.file.read_text("utf-8", "replace")]
+        sources = [self.file.read_text("utf-8", "replace")]
         files = [
             self.root / path.lstrip("/") if path.startswith("/") else self.file.parent / path
-            for path in _SCRIPT.findall(texts[0])
+            for path in _SCRIPT.findall(sources[0])
         ]
-        texts += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
-        if any(_declares(text, kind.name) for text in texts):
+        sources += [file.read_text("utf-8", "replace") for file in files if file.is_file()]
+        if any(_declares(source, kind.name) for source in sources):
             return ""
         return f"the page declares no task.perturb = {{{kind.name}: ...}}"
 
@@ -218,7 +218,7 @@ class Catalogue:
     def add_suite(self, selector: str) -> None:
         """Add the pages of the suite that a selector names, `SUITE` or `SUITE/TASK`.
 
-        Where your own pages have a category of that name, the selector is for these alone.
+        If your own pages have a category of that name, the selector is for these alone.
 
         Raises:
             UsageError: one of its pages is called like one of yours.

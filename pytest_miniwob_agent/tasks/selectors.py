@@ -98,7 +98,7 @@ def parse_seeds(text: str) -> list[int]:
     """Return the seeds of a list of numbers and inclusive ranges: `1000-1024,7`.
 
     Raises:
-        UsageError: a part is neither, or there is none.
+        UsageError: a part is neither, or the list is empty.
     """
     seeds: dict[int, None] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

@@ -40,7 +40,7 @@ TestStatus = tuple[str, str, Any]
 
 
 def report_status(result: str, outcome: Outcome) -> TestStatus | None:
-    """Return the status of a report with this outcome, None where pytest's own will do.
+    """Return the status of a report with this outcome, None if pytest's own will do.
 
     `result` is pytest's own outcome of it: `passed`, `failed` or `skipped`.
     """
@@ -370,9 +370,9 @@ def show_ledger(
     """Show calls, tokens and money of the run.
 
     `waiting` is the number of requests in the batch file `pending` that wait for a completion, None
-    where nothing is deferred; the folder `unused` beside it has unused calls. `kept` are the
+    if nothing is deferred; the folder `unused` beside it has unused calls. `kept` are the
     completions that the run recorded, of items that broke off too, by `model` if there are no
-    others; None where it recorded nothing.
+    others; None if it recorded nothing.
     """
     recorded = sum((outcome.recorded for outcome in outcomes), Usage())
     broken_off = kept - recorded if kept and kept.calls > recorded.calls else Usage()

@@ -18,8 +18,8 @@ def test_headers_and_queries_are_not_kept_and_their_texts_are_known():
     assert params.kept_params(PARAMS) == {"temperature": 0, "extra_body": {"top_k": 1}}
     url = "http://me:p%40ss@host/v1?api_key=k"
     known = ["2", "Token abc", "abc", "blue", "k", "me", "p@ss", "q1"]
-    assert params.sent_only_texts(PARAMS, url) == known
-    assert params.sent_only_texts({}, None) == params.sent_only_texts({}, "http://[") == []
+    assert params.sent_only_strings(PARAMS, url) == known
+    assert params.sent_only_strings({}, None) == params.sent_only_strings({}, "http://[") == []
 
 
 def test_an_address_is_shown_without_user_and_query_and_sent_without_its_query():
@@ -42,7 +42,7 @@ def test_an_address_has_a_scheme_and_a_host(url):
     ("given", "message"),
     [
         ({"extra_headers": ["the-value"]}, "extra_headers must be an object$"),
-        ({"extra_headers": {"x-a": 12345, "x-b": "the-value"}}, "value of x-a must be a text$"),
+        ({"extra_headers": {"x-a": 12345, "x-b": "the-value"}}, "value of x-a must be a string$"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_does_not_show_it(given, message):

@@ -108,7 +108,7 @@ def test_a_name_that_an_app_s_task_can_not_have_is_an_error(tmp_path):
     for given in ({"name": "all"}, {"name": "buy", "category": "paper"}):
         with pytest.raises(UsageError, match=r"an AppTask: .*: give it another name or category"):
             add(**given)
-    with pytest.raises(UsageError, match="name must be a text, not None"):
+    with pytest.raises(UsageError, match="name must be a string, not None"):
         add(None)
 
 

@@ -44,7 +44,7 @@ from pytest_miniwob_agent.models.client import (
     advice_on_connection,
     checked_environment,
 )
-from pytest_miniwob_agent.models.params import is_server, sent_only_texts, shown_url, split_url
+from pytest_miniwob_agent.models.params import is_server, sent_only_strings, shown_url, split_url
 
 MAX_REQUESTS, MAX_BYTES = 50_000, 200_000_000
 """The number of requests and the size that the API allows for a file."""
@@ -333,7 +333,7 @@ class Batches:
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             problem = f"gave an invalid answer for {what}: {error}"
         server = shown_url(str(self._client.base_url)).rstrip("/")
-        known = [self._client.api_key, *sent_only_texts({}, self._address)]
+        known = [self._client.api_key, *sent_only_strings({}, self._address)]
         problem = shorten(mask(problem, known))
         raise ModelError(f"{server} {problem}{hint}")
 
