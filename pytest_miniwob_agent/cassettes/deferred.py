@@ -34,8 +34,7 @@ Line = dict[str, Any]
 """A line of a batch file."""
 
 
-def batch_ids(stem: str, calls: Iterable[Call]) -> set[str]:
-    """Return the ids that the requests of recorded calls had in a batch file."""
+def _batch_ids(stem: str, calls: Iterable[Call]) -> set[str]:
     counts = Counter(call.key for call in calls)
     return {batch_id(stem, key, n) for key, count in counts.items() for n in range(count)}
 
@@ -45,8 +44,7 @@ def parse_request(line: Line) -> Request:
     return Request(str(line.get("url", CHAT)), line.get("body") or {})
 
 
-def stem_of_request(id_: str) -> str:
-    """Return the stem of the cassette that a request belongs to."""
+def _request_stem(id_: str) -> str:
     return id_.partition("#")[0]
 
 
@@ -102,7 +100,7 @@ def update_pending(
     waiting = {
         id_: request
         for id_, request in before.items()
-        if stem_of_request(id_) not in ran and (used is None or stem_of_request(id_) in used)
+        if _request_stem(id_) not in ran and (used is None or _request_stem(id_) in used)
     }
     waiting.update((request["custom_id"], dict(request)) for request in requests)
     once: dict[str, str] = {}
@@ -194,13 +192,13 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
         try:
             if answer is None:
                 raise CassetteError("not a whole line of a batch file")
-            stem, line = stem_of_request(id_), waiting.get(id_)
+            stem, line = _request_stem(id_), waiting.get(id_)
             allow = line.get("allow", ()) if line else ()
             files = ItemFiles(cassettes, stem, Record.DEFER, state=pending.parent, allow=allow)
             with closing(files):
                 tape = files.load()
                 problems += files.remarks
-                if id_ in batch_ids(stem, [*tape.calls, *tape.spare]):
+                if id_ in _batch_ids(stem, [*tape.calls, *tape.spare]):
                     already += 1
                 elif line is None:
                     raise CassetteError("no request with this id is waiting")

@@ -89,7 +89,7 @@ def drift_of_call(
         return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
     nearest = _nearest(request, origin, calls, played)
     call = calls[nearest]
-    differences = compare_requests(call.request, request)
+    differences = _compare_requests(call.request, request)
     changed = changed_pictures(call.request, request, pictures)
     seen = [f"picture {p.number}: {p.what}" for p in changed if p.recorded and p.present]
     causes = _find_causes(request, origin, call, differences, seen)
@@ -291,8 +291,7 @@ class Differences:
         return [line for line in self.lines if line[:2] in ("- ", "+ ")]
 
 
-def compare_requests(recorded: Request, request: Request) -> Differences:
-    """Compare two requests."""
+def _compare_requests(recorded: Request, request: Request) -> Differences:
     if not request.is_known:
         parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
         return Differences(diff(recorded.text, request.text), parts)

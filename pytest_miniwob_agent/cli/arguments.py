@@ -49,7 +49,6 @@ def add_selectors(parser: argparse.ArgumentParser) -> None:
 
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
-    """Add folders of custom pages, as `pages`."""
     parser.add_argument(
         "--pages",
         action="append",
@@ -60,7 +59,6 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 
 def make_catalogue(options: argparse.Namespace) -> Catalogue:
-    """Return the catalogue that a command works on."""
     from pytest_miniwob_agent.plugin.reading import of_ini_file
 
     return Catalogue(options.pages or of_ini_file("pages") or [])
@@ -105,12 +103,10 @@ def on_apps(options: argparse.Namespace, *selectors: str) -> bool:
 
 
 def add_browser(parser: argparse.ArgumentParser) -> None:
-    """Add the path of the browser, as `browser`."""
     parser.add_argument("--browser", metavar="PATH", help="the Chromium or Chrome to use")
 
 
 def add_prices(parser: argparse.ArgumentParser) -> None:
-    """Add the prices of models, as `prices`."""
     parser.add_argument(
         "--prices",
         default="",

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def add_cassettes(parser: ArgumentParser) -> None:
-    """Add the arguments of all steps."""
     parser.description = "Check, count, tidy up and read recorded model calls."
     steps = parser.add_subparsers(required=True, metavar="STEP", dest="step")
 
@@ -116,7 +115,6 @@ def _used_cassettes(
 
 
 def stats(options: Namespace) -> int:
-    """Print the size of cassettes by agent, model and category."""
     from pytest_miniwob_agent.cassettes.upkeep import count_calls
     from pytest_miniwob_agent.plugin.reading import of_ini_file
 
@@ -146,7 +144,6 @@ def stats(options: Namespace) -> int:
 
 
 def show(options: Namespace) -> int:
-    """Print the calls of an item's cassette."""
     from pytest_miniwob_agent.cassettes.upkeep import shown_calls
     from pytest_miniwob_agent.plugin.inner import collect
     from pytest_miniwob_agent.plugin.reading import of_ini_file

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 
 def add_show(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Replay an item from its cassette and print its whole episode, up to a drift: "
         "screens as the model saw them, calls, actions and their effects, endings, reflections. No "
@@ -41,7 +40,7 @@ def add_show(parser: ArgumentParser) -> None:
         "Name the item as pytest would run it here:\n\n"
         "  miniwob-agent show click-tab/3 -- tests/test_mine.py --miniwob-seeds=3"
     )
-    add_item(parser)
+    _add_item(parser)
     parser.add_argument(
         "--as",
         dest="form",
@@ -53,8 +52,7 @@ def add_show(parser: ArgumentParser) -> None:
     parser.set_defaults(run=show)
 
 
-def add_item(parser: ArgumentParser) -> None:
-    """Add the arguments that name an item, for `show` and `play`."""
+def _add_item(parser: ArgumentParser) -> None:
     parser.add_argument(
         "case",
         metavar="CASE",
@@ -70,7 +68,7 @@ def add_item(parser: ArgumentParser) -> None:
 def show(options: Namespace) -> int:
     """Print an item's episode; return 1 if the item has no result."""
     if options.form == "text":
-        return replay_item(options, options.pytest_args)
+        return _replay_item(options, options.pytest_args)
     from pytest_miniwob_agent.plugin.inner import replay
 
     writer = resolve_name(_scripts()[options.form])()
@@ -83,13 +81,12 @@ def _scripts() -> dict[str, str]:
     return dict(ChainMap(*without_pytest().pytest_miniwob_scripts()))
 
 
-def replay_item(
+def _replay_item(
     options: Namespace,
     pytest_args: list[str],
     step: Step | None = None,
     slowmo: int | None = None,
 ) -> int:
-    """Replay an item, see `inner.replay`, and print its episode."""
     from pytest_miniwob_agent.plugin.inner import replay
     from pytest_miniwob_agent.terminal.transcript import EpisodePrinter
 
@@ -100,14 +97,13 @@ def replay_item(
 
 
 def add_play(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Replay an item in the browser's window, and print its episode as `show` does. "
         "Waits for Enter before each action, with the pointer already in place; q quits. No model "
         "is called and nothing is written."
     )
     parser.epilog = "To watch a whole run:\n\n  pytest --miniwob-headed"
-    add_item(parser)
+    _add_item(parser)
     for name, default, text in (
         ("--auto", None, "do not wait for Enter, but continue after MS milliseconds"),
         ("--slowmo", 1, "slow each action down by MS milliseconds, half before it, half after it"),
@@ -126,7 +122,7 @@ def play(options: Namespace) -> int:
     check_display("play", "`miniwob-agent show` needs none")
     # The window is on this machine, wherever other runs have their browsers.
     args = [*options.pytest_args, "--miniwob-headed", "--miniwob-remote="]
-    return replay_item(options, args, partial(wait, options.auto), options.slowmo)
+    return _replay_item(options, args, partial(wait, options.auto), options.slowmo)
 
 
 def wait(auto: int | None, following: AnyAction | str, *page: object) -> bool:
@@ -168,7 +164,6 @@ copies nothing if one of the files exists.
 
 
 def add_copy(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = PROMPTS_DESCRIPTION
     parser.add_argument(
         "agent",

@@ -26,7 +26,6 @@ from pytest_miniwob_agent.terminal.views import (
 
 
 def add_merge(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Join the results files of all shards of a suite into the one that a run of all items "
         "would have written. It is an error if a shard is missing or given twice, if its commit, "
@@ -39,7 +38,6 @@ def add_merge(parser: ArgumentParser) -> None:
 
 
 def join_results(options: Namespace) -> int:
-    """Write the joined results."""
     results = merge_results([read_results(path) for path in options.shards])
     results.write(Path(options.output))
     partial = f" (a partial run: {', '.join(results.partial)})" if results.partial else ""
@@ -49,7 +47,6 @@ def join_results(options: Namespace) -> int:
 
 
 def add_compare(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Compare two results files item by item: what changed, the solved rates with "
         "their intervals, calls and tokens. With more files, each is compared with the first. Of "

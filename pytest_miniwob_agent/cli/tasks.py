@@ -61,7 +61,6 @@ COLUMNS = ("task", "category", "RCI", "WebWISE", "actions", "certified")
 
 
 def add_tasks(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "List tasks with their categories, the papers that used them, the actions that "
         "they need, and whether they are certified to be deterministic."
@@ -72,15 +71,14 @@ def add_tasks(parser: ArgumentParser) -> None:
 
 
 def list_tasks(options: Namespace) -> int:
-    """Print the list."""
     catalogue = make_catalogue(options)
     selected = select_tasks(read_selectors(options, catalogue), catalogue)
-    tasks = [describe_task(task, category) for category, task in selected]
+    tasks = [_describe_task(task, category) for category, task in selected]
     if options.format == "json":
         print(json.dumps(tasks, indent=1))
         return 0
     if options.format == "markdown":
-        print_markdown(tasks)
+        _print_markdown(tasks)
         return 0
     rows = [COLUMNS]
     for task in tasks:
@@ -91,8 +89,7 @@ def list_tasks(options: Namespace) -> int:
     return 0
 
 
-def print_markdown(tasks: Sequence[dict[str, Any]]) -> None:
-    """Print the table of docs/tasks.md: tasks with the same facts share a row."""
+def _print_markdown(tasks: Sequence[dict[str, Any]]) -> None:
     groups: dict[tuple[str, ...], list[str]] = {}
     for task in tasks:
         remark = task["remark"]
@@ -105,8 +102,7 @@ def print_markdown(tasks: Sequence[dict[str, Any]]) -> None:
         print(f"| {category} | {actions} | {', '.join(names)} | {remark} |")
 
 
-def describe_task(task: str, category: str) -> dict[str, Any]:
-    """The facts about a task; `rci` and `webwise` are its groups in these papers."""
+def _describe_task(task: str, category: str) -> dict[str, Any]:
     return {
         "name": task,
         "category": category,
@@ -133,7 +129,6 @@ use it:        @pytest.mark.miniwob("{name}")
 
 
 def add_new_task(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Write a page with a task that works, with comments that explain its parts. "
         "Nothing is overwritten."
@@ -175,7 +170,6 @@ TICK = 0.1
 
 
 def add_open(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Show a task in a window, for you to use. The terminal shows its goal, reward "
         "and missing files. A new trial begins when a file of its folder changes, or with Enter; n "
@@ -197,7 +191,6 @@ def add_open(parser: ArgumentParser) -> None:
 
 
 def open_task(options: Namespace) -> int:
-    """Show the page until its reader leaves it."""
     from pytest_miniwob_agent.browser.own_page import open_page
     from pytest_miniwob_agent.browser.process import Browser
 

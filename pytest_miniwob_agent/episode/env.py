@@ -43,7 +43,6 @@ class Turns(Observer):
         self._thread = threading.get_ident()
 
     def on_event(self, event: Event) -> None:
-        """Remember the actions of an answer."""
         if isinstance(event, Called):
             self._named[:] = _parse_actions(event.completion.tool_calls)
 
@@ -103,11 +102,9 @@ class AgentEnv:
 
     @property
     def default_screen(self) -> str:
-        """The screen that suits the page; `compact` if it does not say."""
         return getattr(self._page, "default_screen", "compact")
 
     def reset(self, *, screen: str = "compact") -> Observation:
-        """Begin the next trial."""
         if screen not in SCREENS:
             raise UsageError(f"there is no screen {screen!r}: it is one of {', '.join(SCREENS)}")
         trace = self._trace
@@ -123,7 +120,6 @@ class AgentEnv:
             return observation
 
     def step(self, action: Action) -> Transition:
-        """Carry out one action."""
         if not isinstance(action, Action):
             raise UsageError(f"step() takes an action, such as Click(4), and not {action!r}")
         with self._alone():
@@ -131,7 +127,6 @@ class AgentEnv:
             return self._act(action)
 
     def call(self, name: str, arguments: str | Mapping[str, Any]) -> Transition:
-        """Carry out a model's tool call."""
         with self._alone():
             with suppress(InvalidToolCall):
                 self._turns.wait(action_of_call(name, arguments))
@@ -162,11 +157,9 @@ class AgentEnv:
         return transition
 
     def answer(self, text: str) -> Transition:
-        """End a trial on an app with an answer."""
         return self.step(Answer(text))
 
     def html(self) -> str:
-        """Return the visible page as HTML."""
         if self._trace.last is None:
             raise RuntimeError("the agent must reset() the environment before it reads its html()")
         with self._alone(), self._trace.halt.keeping_errors():
@@ -175,7 +168,6 @@ class AgentEnv:
             return html
 
     def look(self, action: Action | None = None, **options: Any) -> Shot:
-        """Take a picture of the page."""
         last = self._trace.last
         if last is None or last.done or last.observation.dialog:
             raise RuntimeError(
@@ -191,7 +183,6 @@ class AgentEnv:
 
     @contextmanager
     def hand_over(self) -> Iterator[HandedOver]:
-        """Hand the page over to a program."""
         trace = self._trace
         if trace.last is None or trace.last.done:
             raise RuntimeError("hand_over() needs a page: after reset(), until the page has judged")

@@ -72,7 +72,6 @@ class AgentLLM(ChatCalls):
         return completion if response.status == 200 else read_completion(response)
 
     def post(self, request: ModelRequest) -> ModelResponse:
-        """Answer a request of a client or a framework."""
         model = self._http_model("client")
         if ended := self._answer_after_the_end(request):
             return ended
@@ -169,19 +168,16 @@ class AgentLLM(ChatCalls):
 
     @cached_property
     def client(self) -> openai.OpenAI:
-        """An `openai` client whose requests are calls of the episode."""
         self._http_model("client")
         return self._closing.enter_context(openai_client(self.post, self.model))
 
     @cached_property
     def async_client(self) -> openai.AsyncOpenAI:
-        """An asynchronous one."""
         self._http_model("async_client")
         return async_openai_client(self.async_post, self.model)
 
     @cached_property
     def base_url(self) -> str:
-        """The address of a server whose requests are calls of the episode."""
         self._http_model("base_url")
         return self._closing.enter_context(closing(ModelServer(self.post, self.model))).base_url
 

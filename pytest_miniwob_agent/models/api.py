@@ -34,8 +34,7 @@ def _reference(digest: str) -> str:
     return f"{FOLDER}/{digest}.png"
 
 
-def digest_in(value: Any) -> str | None:
-    """Return the digest in a string that is a reference; None for any other value."""
+def _read_reference(value: Any) -> str | None:
     match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
     return match[1] if match else None
 
@@ -48,7 +47,7 @@ def extract(body: Any) -> tuple[Any, dict[str, bytes]]:
     taken: dict[str, bytes] = {}
 
     def change(kind: str, data: str) -> tuple[str, str] | None:
-        if digest_in(data) or (found := read_base64(data)) is None:
+        if _read_reference(data) or (found := read_base64(data)) is None:
             return None
         digest, png = found
         taken[digest] = png
@@ -61,7 +60,7 @@ def embed(body: Any, read: Callable[[str], bytes]) -> Any:
     """Return JSON with pictures in the place of references; `read` returns the PNG of a digest."""
 
     def change(kind: str, data: str) -> tuple[str, str] | None:
-        digest = digest_in(data)
+        digest = _read_reference(data)
         return ("image/png", base64.b64encode(read(digest)).decode()) if digest else None
 
     return _changed(body, change)
@@ -69,7 +68,7 @@ def embed(body: Any, read: Callable[[str], bytes]) -> Any:
 
 def without_pictures(body: Any) -> Any:
     """Return JSON with nothing in the place of references to pictures."""
-    return _changed(body, lambda kind, data: (kind, "") if digest_in(data) else None)
+    return _changed(body, lambda kind, data: (kind, "") if _read_reference(data) else None)
 
 
 def digests_in(body: Any) -> list[str]:
@@ -77,7 +76,7 @@ def digests_in(body: Any) -> list[str]:
     found: list[str] = []
 
     def note(kind: str, data: str) -> None:
-        if digest := digest_in(data):
+        if digest := _read_reference(data):
             found.append(digest)
 
     _changed(body, note)
@@ -110,9 +109,9 @@ def _changed(
         new = None
         if match := _DATA_URL.match(value):
             new = change(match[1], value[match.end() :])
-        elif digest_in(value):
+        elif _read_reference(value):
             new = change("image/png", value)
-        if new is None or not new[1] or digest_in(new[1]):
+        if new is None or not new[1] or _read_reference(new[1]):
             return new[1] if new else value
         return f"data:{new[0]};base64,{new[1]}"
     if isinstance(value, list):
@@ -340,7 +339,9 @@ def _part_text(part: Any) -> str:
         case {"source": {"type": "url", "url": str() as url}}:
             return _describe_picture(url)
         case {"source": {"type": "base64", "media_type": kind, "data": str() as data}}:
-            return _describe_picture(data if digest_in(data) else f"data:{kind};base64,{data}")
+            return _describe_picture(
+                data if _read_reference(data) else f"data:{kind};base64,{data}"
+            )
     return canonical_json(part)
 
 

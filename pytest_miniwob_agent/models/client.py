@@ -277,7 +277,7 @@ class LiveModel:
             raise failed(reason + _times(error.request), cause) from None
         except openai.APIStatusError as error:
             names = self._keys.variables(provider_of(path))
-            advice = advice_on_refusal(error, self._model, self._params, names)
+            advice = _advice_on_refusal(error, self._model, self._params, names)
             reason = f"refused the call: {sanitize_line(error)}{_times(error.request)}"
             reason += f"; {advice}" if advice else ""
             raise failed(reason, error) from None
@@ -402,13 +402,9 @@ def advice_on_connection(cause: BaseException, option: str = "--miniwob-base-url
     return ""
 
 
-def advice_on_refusal(
+def _advice_on_refusal(
     error: openai.APIStatusError, model: str, params: Mapping[str, Any], key_variables: list[str]
 ) -> str:
-    """Return the option that helps against a server's refusal; an empty string if none is known.
-
-    Servers name a parameter in the field `param` of their error (OpenAI's form), or only in words.
-    """
     if error.status_code == 401:
         return f"the key is taken from {' or '.join(key_variables)}"
     if error.status_code not in (400, 404, 422):

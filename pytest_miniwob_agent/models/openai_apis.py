@@ -83,7 +83,6 @@ class ChatCompletions(API):
         return {"id": f"chatcmpl-{digest}", "created": 0, **answer}
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
-        """Return the answer that the chunks of a stream add up to."""
         answer: dict[str, Any] = {}
         choices: dict[Any, dict[str, Any]] = {}
         for chunk in mappings(events):
@@ -248,9 +247,9 @@ class Responses(API):
         return {**head, "output": output, **self._usage(completion)}
 
     def usage(self, prompt: int, completion: int) -> dict[str, Any]:
-        """Return the counts of tokens, with details that some clients require."""
         return {
             "input_tokens": prompt,
+            # Some clients require the details.
             "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": completion,
             "output_tokens_details": {"reasoning_tokens": 0},

@@ -144,11 +144,11 @@ class Progress:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
-        """Add what an item recorded; it has ended with its teardown."""
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._recorded += outcome.recorded.calls
             self._spent += outcome.spent
             self._parts.append((outcome.spent, self._price_of(outcome.result.model)))
+        # Items that are skipped or fail in their set-up have a teardown, too.
         self._done += report.when == "teardown"
         yield from self._redraw()
 
@@ -160,7 +160,6 @@ class Progress:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Erase the line for good."""
         self._write(_CLEAR)
         self._terminal = None
 

@@ -41,7 +41,6 @@ class EpisodePrinter(Observer):
         self._begun = False
 
     def before_episode(self, case: Case) -> None:
-        """Print the item's id; a second time, that the episode begins again."""
         again = "\nThe browser was lost: the episode begins again in a new one."
         print(again if self._begun else f"item: {case}", flush=True)
         self._begun = True
@@ -51,12 +50,10 @@ class EpisodePrinter(Observer):
         self._before: Called | None = None  # the last call of a conversation
 
     def on_event(self, event: Event) -> None:
-        """Print an event."""
         for line in self._lines(event):
             print(line, flush=True)
 
     def after_item(self, outcome: Outcome) -> None:
-        """Print the verdict."""
         self.outcome = outcome
         if not self._begun:
             print(f"item: {outcome.case}")
