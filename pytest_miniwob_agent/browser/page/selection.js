@@ -107,8 +107,9 @@ export const turned = async () => {
   const { event, box, before } = turn;
   turn = null;
   await frames();
-  const until = Date.now() + 2000; // no count of frames, as a machine under load draws many before it scrolls
-  while (box && !event.defaultPrevented && plain(box).scrollTop === before && Date.now() < until) await frames(1);
+  const until = performance.now() + 2000; // no count of frames, as a machine under load draws many before it scrolls
+  const stays = () => plain(box).scrollTop === before && performance.now() < until;
+  while (box && !event.defaultPrevented && stays()) await frames(1);
 };
 
 // Fields that hold text.
