@@ -135,6 +135,10 @@ FORGETTING: tuple[Command, ...] = (
 """Have the browser forget what a program may have set or answered, for any host: cookies, and
 files that renderers keep."""
 
+HAS_MOUSE = "(() => matchMedia('(hover: hover) and (pointer: fine)').matches)"
+"""Tells whether style sheets find the mouse of `SWITCHES`, which Chromium takes away for good where
+a program has had it emulate touch."""
+
 UPLOAD = "function (...file) { return miniwobAgent.upload(this, ...file); }"
 """Puts a file into the field for files that it is called on."""
 
@@ -235,6 +239,7 @@ class Browser:
         self._session: tuple[webdriver.Remote, DevTools] | None = None
         self._used = False  # since the pointer was taken away
         self._shared = False  # with a program, since then
+        self._mouseless = False  # since a program was given a touch screen
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
         self.has_fonts = False
@@ -391,6 +396,7 @@ class Browser:
                     if len(self.devtools.opened) == 1:  # the others are the app's
                         self.close_other_windows()
                     self.call("(() => window.miniwobAgent?.watch?.(null))")
+                    self._mouseless = not self.call(HAS_MOUSE)
                     self.devtools.handed = False
                     undo = [("Browser.resetPermissions", {}), *self._settings(), *WATCHING]
                     self.devtools.send(*undo, ("Debugger.disable", {}))
@@ -411,6 +417,8 @@ class Browser:
         if self.before_next_page is not None:
             self.before_next_page()
             self.before_next_page = None
+        if self._mouseless:
+            self.kill()
         commands = [clearing(ORIGIN)]
         if self._shared:
             self._shared = False
@@ -454,7 +462,7 @@ class Browser:
     def kill(self, *, orderly: bool = False) -> None:
         """End the browser and its driver, in any state: by force, or first in order."""
         session, self._session = self._session, None
-        self._used = self._shared = False
+        self._used = self._shared = self._mouseless = False
         self.viewport = VIEWPORT
         self.before_next_page = None
         self.held.clear()

@@ -840,6 +840,7 @@ def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
             mobile=True,
         )  # fmt: skip
         program.call("Emulation.setEmulatedMedia", media="print")
+        program.call("Emulation.setTouchEmulationEnabled", enabled=True)
         program.call("Page.addScriptToEvaluateOnNewDocument", source="window.left = true")
         assert program.run("innerWidth") != 640
         with suppress(Refused):
@@ -847,7 +848,8 @@ def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
 
     drive(work)
     seen = []
-    script = "[innerWidth, innerHeight, devicePixelRatio, matchMedia('print').matches, window.left]"
+    media = "...['print', '(hover)', '(pointer: fine)'].map((one) => matchMedia(one).matches)"
+    script = f"[innerWidth, innerHeight, devicePixelRatio, window.left, {media}]"
 
     @Solving
     def agent(env):
@@ -855,7 +857,7 @@ def test_what_a_program_changed_of_the_browser_is_undone(drive, browser):
         seen.extend(browser.call(f"(() => {script})"))
 
     drive(agent)
-    assert seen == [640, 480, 1, False, None]
+    assert seen == [640, 480, 1, None, False, True, True]
     assert windows(browser) == 1
 
 
