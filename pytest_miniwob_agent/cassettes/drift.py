@@ -177,7 +177,7 @@ def _find_causes(
         and now.page == call.origin.page
         and (kind := _masked_difference(request, recorded))
     ):
-        what = f"a text that differs from run to run: {kind}. Its normalize() can leave it out"
+        what = f"text that differs from run to run: {kind}. Its normalize() can leave it out"
         return [*causes, Cause("agent", what)]
     if request.text == recorded.text and not where:
         return causes or [Cause("agent", "the roles of its messages changed")]
@@ -185,7 +185,7 @@ def _find_causes(
     if found or (causes and not where):
         return causes + found
     files = "prompt files, " if now.prompts else ""
-    what = differences.part or f"another text from the same {files}actions and page"
+    what = differences.part or f"different text from the same {files}actions and page"
     return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
 
 
@@ -252,7 +252,7 @@ def _causes_of_messages(
     elif seen and not files:
         yield Cause("page", before + "; ".join(seen[:2]))
     if now == then == OF_TEST and not seen:
-        yield Cause("agent", before + (differences.part or "another text of the test"))
+        yield Cause("agent", before + (differences.part or "different text from the test"))
 
 
 def _options(request: Request, call: Call) -> str:

@@ -259,7 +259,7 @@ class ItemFiles:
         if left:
             write_cassette(self._unused, [*unused, *left], allow=self.allow)
             self.remarks.append(
-                f"{display_path(self.partial)} began from another cassette than the present one "
+                f"{display_path(self.partial)} began from a different cassette "
                 f"and was not continued: {counted(len(left), 'call')} "
                 f"moved to {display_path(self._unused)}, from where recording takes what it needs"
             )
@@ -427,7 +427,7 @@ def read_picture(folder: Path, digest: str) -> bytes:
         png = path.read_bytes()
         if pixel_digest(decoded(png)) == digest:
             return png
-        problem = "was changed: its pixels are not those of its name"
+        problem = "was changed: its pixels do not match its name"
     except FileNotFoundError:
         problem = "is missing"
     except NotAPicture:

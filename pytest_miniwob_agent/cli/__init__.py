@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.pytest_args += given[end + 1 :]
     elif others := given[end + 1 :]:
         parser.error(
-            f"this command runs no pytest, and takes nothing behind --: {' '.join(others)}"
+            f"this command does not run pytest and takes no arguments after --: {' '.join(others)}"
         )
     try:
         status: int = options.run(options)

@@ -95,7 +95,7 @@ def prune(options: Namespace) -> int:
         except EOFError:
             answer = ""
         if answer.strip().lower() not in ("y", "yes"):
-            print("nothing removed; --yes does not ask")
+            print("nothing removed; use --yes to skip the question")
             return 1
     remove_files(used.folder, paths)
     print(f"{len(paths)} removed")

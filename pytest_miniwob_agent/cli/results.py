@@ -126,7 +126,7 @@ def compare(options: Namespace) -> int:
             f"{pairs}"
         )
     if len(heads) > 1 and gate:
-        raise UsageError("--gate judges one run: name one file behind the baseline")
+        raise UsageError("--gate judges one run: name one file after the baseline")
     several = [Comparison(baseline, head, by_task=by_task) for head in heads]
     prices = parse_prices(options.prices)
     verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None

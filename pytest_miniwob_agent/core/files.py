@@ -26,7 +26,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
     """
     content = _encoded(content)
     if path.exists() and not (path.is_file() or path.is_symlink()):
-        raise OSError(errno.EEXIST, "it is no regular file")
+        raise OSError(errno.EEXIST, "it is not a regular file")
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -107,7 +107,7 @@ def check_writable(path: Path) -> None:
         OSError: it can't be.
     """
     if path.exists() and not path.is_file():
-        raise OSError(errno.EEXIST, "it is no regular file")
+        raise OSError(errno.EEXIST, "it is not a regular file")
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.") as file:
         file.write(bytes(65_536))  # the size of a long recording

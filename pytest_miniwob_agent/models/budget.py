@@ -33,7 +33,7 @@ _POLL = 0.02
 """Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
 
 MAX_ITEMS_WITHOUT_ANSWER = 3
-"""So many items in a row without an answer of the server end the run."""
+"""So many items in a row without an answer from the server end the run."""
 
 ENDED = "the run was stopped"
 """The reason why the workers of a run that is over, or is to end, may make no more calls."""
@@ -175,7 +175,7 @@ class Budget:
             return
         if ledger.unknown:
             raise BudgetReached(
-                "--miniwob-max-cost can't be kept: an answer of the server had no token counts; "
+                "--miniwob-max-cost can't be kept: an answer from the server had no token counts; "
                 "use --miniwob-max-calls"
             )
         if ledger.cost >= self.cost:

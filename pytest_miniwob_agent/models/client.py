@@ -72,7 +72,7 @@ def checked_environment() -> Iterator[None]:
         yield
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
         raise UsageError(
-            "a proxy or certificates of the environment can't be used (HTTPS_PROXY, HTTP_PROXY, "
+            "a proxy or certificates from the environment can't be used (HTTPS_PROXY, HTTP_PROXY, "
             f"ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR): {mask(str(error))}"
         ) from None
 

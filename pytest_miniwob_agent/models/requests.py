@@ -147,13 +147,13 @@ def read_completion(response: ModelResponse, *, text_only: bool = False) -> Comp
         raise CallRefused(f"the model's server refused the call: {refusal}")
     answer = answer_of(CHAT, response.content, response.content_type)
     if answer is None:
-        raise ModelError("the model's answer is no chat completion with a text")
+        raise ModelError("the model's answer is not a chat completion with text")
     completion = completion_of(CHAT, answer)
     reason = ""
     if text_only and completion.refusal:
         reason = f"it refused, {shorten(completion.refusal)!r}"
     elif text_only and completion.tool_calls and not completion.text:
-        reason = "it calls a tool, and the agent offers none"
+        reason = "it calls a tool, but the agent offers no tools"
     if reason:
         raise ModelError(f"the model answered with no text: {reason}")
     return completion

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-TEST = f"exact where at most {statistics.FEW} changed, else by the score test"
+TEST = f"exact if at most {statistics.FEW} changed, else by the score test"
 
 _OF_TWINS = (
     "Solved samples in percent, with the exact 95 % interval. Points are the change over the pairs "
@@ -42,7 +42,7 @@ _OF_TWINS = (
 _OF_ATTACKS = (
     "Clean and attacked are solved samples. Followed is over the items in which a prompt had the "
     "text of the attack, with the exact 95 % interval in percent. The others were not shown it, or "
-    "it is unknown, as texts in pictures are not searched: they say nothing."
+    "it is unknown, as text in pictures is not searched: they say nothing."
 )
 
 LISTED = 100  # items, at most, of those that got worse, and of those that got better

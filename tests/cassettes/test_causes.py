@@ -49,10 +49,10 @@ def test_prompt_files_are_named_where_a_text_is_made_of_some():
     slow = changed(BODY, ("messages", 0, "content"), "Be slow.")
     found = drift(slow, origin=origin, calls=[call])
     [cause] = found.causes
-    assert cause.what.endswith("another text from the same prompt files, actions and page")
+    assert cause.what.endswith("different text from the same prompt files, actions and page")
 
 
-TEXT = "another text from the same actions and page"
+TEXT = "different text from the same actions and page"
 FUNCTION = ("tools", 0, "function")
 
 
@@ -106,7 +106,7 @@ def test_prompt_files_and_pages_are_named_with_their_message():
     ]
     of_test = Call(Request(CHAT, BODY), completion(), OF_TEST)
     [cause] = drift(body, origin=OF_TEST, calls=[of_test]).causes
-    assert cause.what == "message 4 (tool): another text of the test"
+    assert cause.what == "message 4 (tool): different text from the test"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_text_that_differs_from_run_to_run_is_named(before, after, named):
     then, now = (changed(BODY, ("messages", 0, "content"), text) for text in (before, after))
     [cause] = drift(now, calls=[then]).causes
     assert cause.kind == "agent"
-    assert cause.what.startswith(f"a text that differs from run to run: {named}.")
+    assert cause.what.startswith(f"text that differs from run to run: {named}.")
     [cause] = drift(changed(now, ("messages", 1, "content"), "More."), calls=[then]).causes
     assert "from run to run" not in cause.what
 

@@ -125,7 +125,7 @@ class TestWithCollectedItems:
             out = run("prune", status=1)
             assert out.startswith(f"{FOLDER}/gone-task/1.yaml\n")
             assert "Remove 1 file? [y/N]" in out
-            assert "nothing removed; --yes does not ask" in out
+            assert "nothing removed; use --yes to skip the question" in out
             assert orphan.exists()
         monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
         out = run("prune")

@@ -345,7 +345,7 @@ class TestPartialOfAnotherCassette:
         before = recorded.read_bytes()
         llm = model(tmp_path, "new_episodes", chat_server.url)
         [remark] = llm.files.remarks
-        assert "1.partial.yaml began from another cassette" in remark
+        assert "1.partial.yaml began from a different cassette" in remark
         assert not stale.exists()
         texts = [llm.complete(prompt, "plan").text for prompt in ("one", "two\nlines", "three")]
         assert texts == ["their answer to one", "their answer to two\nlines", "answer to three"]

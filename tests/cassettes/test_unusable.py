@@ -49,7 +49,7 @@ def test_malformed_and_cut_off_answers_count_at_an_unknown_cost(project, raw_ser
         (
             response(whole[:-40], length=len(whole)),
             "cut off or not decodable",
-            "budget: --miniwob-max-cost can't be kept: an answer of the server had no token *",
+            "budget: --miniwob-max-cost can't be kept: an answer from the server had no token *",
         ),
         (
             response(completion("AKIA" + "A1B2C3D4" * 2)),

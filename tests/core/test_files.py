@@ -99,7 +99,7 @@ def test_an_output_goes_into_a_fifo_and_what_is_open_and_replaces_neither(tmp_pa
     reader.join(10)
     assert got == ["caf\u00e9"]
     assert fifo.is_fifo()
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         write_atomically(fifo, "x")
     assert fifo.is_fifo()
     file = tmp_path / "file"
@@ -115,7 +115,7 @@ def test_an_output_is_no_socket_and_no_folder(tmp_path, monkeypatch):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
         for write in (check_output, lambda path: write_output(path, "new")):
-            with pytest.raises(OSError, match="no regular file"):
+            with pytest.raises(OSError, match="not a regular file"):
                 write(tmp_path / "socket")
             with pytest.raises(OSError, match=r"folder|regular"):
                 write(tmp_path)

@@ -42,7 +42,7 @@ def test_a_tool_call_where_the_agent_offers_none_needs_a_text_beside_it(session,
     chat_server.reply = lambda prompt: Completion(prompt, tool_calls=calls)
     with session(chat_server) as llm:
         assert llm.complete("said", "plan").text == "said"
-        with pytest.raises(ModelError, match="it calls a tool, and the agent offers none"):
+        with pytest.raises(ModelError, match="it calls a tool, but the agent offers no tools"):
             llm.complete("", "plan")
 
 

@@ -101,7 +101,7 @@ def test_a_partial_recording_of_another_cassette_is_reported_at_the_end(project)
     result = project.record()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
-        ["*MiniWoB++ cassettes*", "*1.partial.yaml began from another cassette than *"]
+        ["*MiniWoB++ cassettes*", "*1.partial.yaml began from a different cassette *"]
     )
     assert [path.name for path in project.recorded()] == ["1.yaml"]
     assert [path.name for path in project.path.glob(".miniwob/unused/*/*/*/*")] == ["1.unused.yaml"]
