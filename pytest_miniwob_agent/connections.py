@@ -25,11 +25,11 @@ LOCAL = re.compile(r"localhost|127(?:\.\d+){3}|0\.0\.0\.0|::1|.*\.localhost")
 """Hosts of this machine, whose names and ports differ from run to run."""
 
 _HOSTS = "127.0.0.1,localhost,::1"
+# How to allow connections on loopback, by the module that blocks them.
 _TO_ALLOW = {
     "pytest_recording": f"with --allowed-hosts={_HOSTS} beside --block-network",
     "pytest_socket": f"with --allow-hosts={_HOSTS}, which also lifts --disable-socket",
 }
-"""How to allow connections on loopback, by the module that blocks them."""
 
 
 def check_loopback() -> None:
@@ -42,6 +42,7 @@ def check_loopback() -> None:
         with suppress(OSError), socket.create_server(("127.0.0.1", 0)) as server:
             socket.create_connection(("localhost", server.getsockname()[1])).close()
     except Exception as error:  # noqa: BLE001 - each plugin has its own
+        # The innermost frame is that of the plugin.
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         blocker = str(frame.f_globals["__name__"]).partition(".")[0]
         raise UsageError(

@@ -13,12 +13,12 @@ from PIL import Image, ImageChops
 
 from pytest_miniwob_agent.core.observations import Box
 
+# Pillow's modes that lose nothing as eight bits per channel.
 _EIGHT_BITS = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
-"""Pillow's modes that lose nothing as eight bits per channel."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
+# The chunks of a PNG (https://www.w3.org/TR/png-3) that its pixels need.
 _PIXELS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND")
-"""The chunks of a PNG (https://www.w3.org/TR/png-3) that its pixels need."""
 
 MOST_PIXELS = 50_000_000
 """The largest picture that is read, of 200 MB; a small file may hold far more."""
@@ -46,6 +46,7 @@ def decoded(data: bytes) -> Image.Image:
                 raise NotAPicture(f"a picture of mode {image.mode}")
             if image.has_transparency_data:
                 converted = image.convert("RGBA")
+                # A channel that is opaque everywhere shows nothing.
                 if converted.getchannel("A").getextrema() != (255, 255):
                     return converted
             return image.convert("RGB")
@@ -69,6 +70,7 @@ def is_bare_png(data: bytes) -> bool:
 def encode_png(image: Image.Image) -> bytes:
     """Return a picture as a PNG without metadata."""
     file = io.BytesIO()
+    # A picture of the pixels alone: save() would keep a colour profile and other metadata.
     Image.frombytes(image.mode, image.size, image.tobytes()).save(file, "PNG")
     return file.getvalue()
 
@@ -151,6 +153,7 @@ TICK, NUMBERED = 10, 20
 """Pixels of the page from one tick of a ruler to the next, and from one number to the next."""
 
 _WIDTH, _HEIGHT = 5, 7
+# The digits, seven rows of five pixels each, so that no font of a machine takes part.
 _DIGITS = (
     "01110 10001 10011 10101 11001 10001 01110",
     "00100 01100 00100 00100 00100 00100 01110",
@@ -163,10 +166,9 @@ _DIGITS = (
     "01110 10001 10001 01110 10001 10001 01110",
     "01110 10001 10001 01111 00001 00001 01110",
 )
-"""The digits, seven rows of five pixels each, so that no font of a machine takes part."""
 
+# Weight of a hidden pixel of another label, against one of what shows on the page.
 _HIDES_LABEL = 20
-"""Weight of a hidden pixel of another label, against one of what shows on the page."""
 
 
 def marked(

@@ -115,10 +115,8 @@ def update_pending(
 
 
 def batch_lines(text: str) -> Iterator[tuple[int, str, Line | None]]:
-    """Yield number, id and content of each line of a batch file; None for an invalid line.
-
-    Only a line feed ends a line, as other line breaks may be inside of a string.
-    """
+    """Yield number, id and content of each line of a batch file; None for an invalid line."""
+    # Not splitlines(): a string in JSON may hold other line breaks.
     for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
         if not line.strip():
             continue

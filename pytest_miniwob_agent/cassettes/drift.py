@@ -38,14 +38,14 @@ SUBJECTS = {
 }
 """What changed, by the kind of the cause."""
 
+# The causes whose details are the same for all items that have them.
 _SHARED = ("prompt", "model", "tools", "api")
-"""The causes whose details are the same for all items that have them."""
 
 LONG_VALUE = 160
 """Of parameters with longer values, the parts that changed are named instead."""
 
+# Parameters that agents and their clients choose themselves, so that no option replays them.
 _OF_AGENT = {"tool_choice", "response_format", "parallel_tool_calls", "stream", "stream_options"}
-"""Parameters that agents and their clients choose themselves, so that no option replays them."""
 
 SHOWN = 3
 """Changed messages whose lines are shown."""

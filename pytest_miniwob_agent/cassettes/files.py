@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 
+# Wall-clock seconds to wait in silence for a process that records the same item.
 _PATIENCE = 3.0
-"""Wall-clock seconds to wait in silence for a process that records the same item."""
 
 
 def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:

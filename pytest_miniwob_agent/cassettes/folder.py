@@ -43,8 +43,8 @@ ASIDE = "unused"
 PENDING = Path(".miniwob/pending.jsonl")
 """The batch file of deferred recording, below the project's folder."""
 
+# Names of up to 120 characters; Windows drops a dot at the end of a name.
 _PLAIN = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]{0,118}[a-z0-9_-])?")
-"""Names of up to 120 characters; Windows drops a dot at the end of a name."""
 
 
 def model_folder(agent: str, model: str) -> str:

@@ -234,10 +234,9 @@ class RecordedModel(ChatCalls):
             call = self.tape.play(request, number)
             if call is None:
                 return None
+            # Pictures that are only like the recorded ones are kept, for people.
             for picture in set(request.pictures).difference(call.request.pictures):
-                self.files.pictures.shown_path(
-                    picture
-                )  # keeps it: it only looks like the recorded one
+                self.files.pictures.shown_path(picture)
             if self.mode.writes:
                 call.origin, call.written = origin, ""
                 if request.normalized != call.request.normalized:
@@ -256,9 +255,8 @@ class RecordedModel(ChatCalls):
             self.tape.spare.append(call)
             played = self._play(request, origin, number)
             self.tape.shared.append(call)
-            self.files.save(
-                self.tape.calls
-            )  # an answer to an equal request may come before the end
+            # Not at the end alone: until then, other items may look for answers to equal requests.
+            self.files.save(self.tape.calls)
             return played
 
     def _count_equal(self, request: Request) -> int:

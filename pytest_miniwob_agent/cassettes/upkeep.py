@@ -38,8 +38,8 @@ from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.tasks.catalogue import installed_tasks
 
+# Files from which on several processes are worth their start.
 _MANY = 200
-"""Files from which on several processes are worth their start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ Checked = Iterable[tuple[CassetteFile, list[Finding]]]
 def check_files(folder: Path, unused: Path) -> Checked:
     """Check the files of a cassette folder.
 
-    Many are checked by several processes, which begin at once, without the collection of garbage,
-    as they leave little behind.
+    Many are checked by several processes, which begin at once.
     """
     files = cassette_files(folder, unused)
     check = partial(_check_file, folder)
     if len(files) <= _MANY:
         return zip(files, map(check, files), strict=True)
+    # They leave little garbage behind.
     pool = ProcessPoolExecutor(initializer=gc.disable)
     found = pool.map(check, files, chunksize=32)
     pool.shutdown(wait=False)  # ends its processes when all is done

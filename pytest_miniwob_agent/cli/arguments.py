@@ -123,8 +123,8 @@ def add_format(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
     )
 
 
+# Wall-clock seconds between two lines if standard error is no terminal.
 _PAUSE = 20.0
-"""Wall-clock seconds between two lines if standard error is no terminal."""
 
 _shown = time.monotonic()
 
@@ -133,6 +133,7 @@ def show_progress(text: str) -> None:
     """Show a line that the next call replaces; where it can't, show a line now and then."""
     global _shown
     if sys.stderr.isatty():
+        # A line that wraps could not be erased.
         print(f"\r\x1b[2K{text[:78]}", end="", file=sys.stderr, flush=True)
     elif text and time.monotonic() - _shown >= _PAUSE:
         _shown = time.monotonic()

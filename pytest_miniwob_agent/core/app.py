@@ -69,7 +69,8 @@ class PageRequest:
 
     @property
     def sent(self) -> bytes:
-        """The body as it is compared: Chromium draws the boundary of a form at random."""
+        """The body as it is compared."""
+        # Chromium draws the boundary of a form at random.
         found = _BOUNDARY.match(self.body)
         return self.body.replace(found[1], b"boundary") if found else self.body
 

@@ -71,6 +71,7 @@ class Message:
 
 def new_messages(messages: Sequence[Message], before: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages of a request that the request before it did not have, in order."""
+    # autojunk would not compare messages that a long conversation repeats.
     opcodes = SequenceMatcher(None, before, messages, autojunk=False).get_opcodes()
     new = (messages[start:stop] for tag, _, _, start, stop in opcodes if tag != "equal")
     return tuple(chain.from_iterable(new))
@@ -104,4 +105,5 @@ class Usage:
 
 def token_count(value: Any) -> int | None:
     """Return a server's token count, or None if it is not a possible number of tokens."""
+    # Not isinstance(), as True is an int.
     return value if type(value) is int and 0 <= value < 10**12 else None

@@ -21,8 +21,8 @@ from typing import Any
 
 from pytest_miniwob_agent.core.data import digest
 
+# The names of a module.
 _Names = Mapping[str, Any]
-"""The names of a module."""
 
 _INSTALLED = (
     *(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")),

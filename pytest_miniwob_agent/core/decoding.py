@@ -27,35 +27,35 @@ _ALPHABET = {
     code: char if char.isalnum() or char in "+/\n" else {"-": "+", "_": "/"}.get(char, " ")
     for code, char in enumerate(map(chr, range(128)))
 }
+# Leaves the letters of Base64, in either alphabet, and what lies between its lines.
 _TO_BASE64 = bytes(ord(_ALPHABET.get(code, " ")) for code in range(256))
-"""Leaves the letters of Base64, in either alphabet, and what lies between its lines."""
 
+# Length of Base64 that is decoded: that of 12 characters.
 _LEAST = 16
-"""Length of Base64 that is decoded: that of 12 characters."""
 
+# Length from which on Base64 is that of a file; a shorter one may begin amid others, as a path.
 _FILE = 2_000
-"""Length from which on Base64 is that of a file; a shorter one may begin amid others, as a path."""
 
+# An escape of JavaScript, JSON or Python.
 _ESCAPE = re.compile(
     r"\\(?:u\{0*([\da-fA-F]{1,6})\}|u([\da-fA-F]{4})|U([\da-fA-F]{8})|x([\da-fA-F]{2})|([/nrt\"']))"
 )
-"""An escape of JavaScript, JSON or Python."""
 
 _NOISE = re.compile("[\0-\x08\x0e-\x1f\x7f-\x9f\ufffd]")
 _STREAM = re.compile(rb"stream\r?\n(.+?)endstream", re.DOTALL)  # of a PDF
 
+# What reads compressed data, by the bytes that it begins with.
 _UNPACKING: dict[bytes, Callable[[BytesIO], Any]] = {
     b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
     b"BZ": bz2.BZ2File,
     b"\xfd7": lzma.LZMAFile,
 }
-"""What reads compressed data, by the bytes that it begins with."""
 
+# What is raised if data only looks packed, or is packed in an unknown way.
 _DAMAGED = (
     *(OSError, EOFError, ValueError, NotImplementedError),
     *(zlib.error, lzma.LZMAError, zipfile.BadZipFile),
 )
-"""What is raised if data only looks packed, or is packed in an unknown way."""
 
 _ZLIB = (b"x\1", b"x\x5e", b"x\x9c", b"x\xda")
 

@@ -16,11 +16,11 @@ from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize, sanitize_line, shorten, shorten_lines
 
+# Metadata of a field that `core.data.to_data` leaves out if it is empty.
 _OPTIONAL = {"optional": True}
-"""Metadata of a field that `core.data.to_data` leaves out if it is empty."""
 
+# Finish reasons of the APIs that add nothing to what an answer says.
 _ORDINARY_ENDS = ("stop", "tool_calls", "function_call", "completed", "end_turn", "tool_use")
-"""Finish reasons of the APIs that add nothing to what an answer says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,8 +365,8 @@ class Episode:
         return [f"  {line}{f' ({n} times)' * (n > 1)}" for line, n in found.items()]
 
 
+# The sections of an answer that say why it is of no use.
 _TROUBLES = ("refusal", "finish reason")
-"""The sections of an answer that say why it is of no use."""
 
 
 def _act_line(act: Acted) -> str:

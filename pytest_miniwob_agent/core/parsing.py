@@ -147,8 +147,8 @@ def quote(text: str) -> str:
     return repr(text if len(text) <= 200 else text[:200] + "...")
 
 
+# An action and None, or what makes it of its element and the match of the element's id.
 _Parsed = tuple[Action | Callable[[int], Action], re.Match[str] | None] | None
-"""An action and None, or what makes it of its element and the match of the element's id."""
 
 
 def _parse_paper(verb: str, rest: str) -> _Parsed:
@@ -223,6 +223,7 @@ def _parse_input(line: str) -> _Parsed:
         return way(), None
     if match := _WITH.fullmatch(line):
         held, how, verb, rest = match[1], (match[2] or "left").lower(), match[3].lower(), match[4]
+        # Any key makes a combination of those that are held.
         keys = (parse_keys(held + "a") or ())[:-1] if held else ()
         where, time = ID.search(rest), _FOR.search(rest)
         if verb == "scroll":
@@ -234,6 +235,7 @@ def _parse_input(line: str) -> _Parsed:
         clicks = _integer(times[1]) if times else {"double": 2, "triple": 3}.get(how, 1)
         held_down = (_seconds(time) if time else float(verb != "click")) or None
         button = how if how in actions.BUTTONS else "left"
+        # Plain clicks are other actions: Click and DoubleClick.
         plain = button == "left" and not keys and held_down is None
         if plain and (clicks == 1 or how == "double"):
             return None
@@ -302,9 +304,10 @@ _BY_NAME: Mapping[str, type[Action]] = {
 }
 
 _UNUSUAL = (*get_args(DialogAction | InputAction | NavigationAction), Upload, Answer)
+# The actions that are possible on any page.
 _USUAL = [one for one in get_args(Action) if one not in _UNUSUAL]
-"""The actions that are possible on any page."""
 
+# The schemas of each action's arguments, from the annotations of its fields.
 _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
     action_type: {
         name: {**schema, **({"description": description[0]} if description else {})}
@@ -313,7 +316,6 @@ _SCHEMAS: Mapping[type[Action], Mapping[str, Schema]] = {
     }
     for action_type in get_args(Action)
 }
-"""The schemas of each action's arguments, from the annotations of its fields."""
 
 
 def tools_of(actions: Iterable[type[Action]] | Any) -> list[dict[str, Any]]:

@@ -33,27 +33,27 @@ KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
 KEY_VARIABLE = "MINIWOB_KEY_VARIABLE"
 """The environment variable with the name of a further one, which `--miniwob-key-variable` sets."""
 
+# Length from which a string can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is
+# a placeholder, whose letters may be in any text.
 _SHORTEST = 8
-"""Length from which a string can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is
-a placeholder, whose letters may be in any text."""
 
+# Names whose values may be secrets.
 _SECRET_NAME = re.compile("key|token|secret|password|authorization", re.IGNORECASE)
-"""Names whose values may be secrets."""
 
+# A data URL or the Base64 of a picture, whose letters may look like a key by chance.
 _PICTURE = re.compile(
     r"(?:data:image/[\w.+-]+;base64,|iVBORw0KGgo|/9j/|R0lGOD|UklGR)[A-Za-z0-9+/]*+={0,2}"
 )
-"""A data URL or the Base64 of a picture, whose letters may look like a key by chance."""
 
+# The start of a word, also after an escape such as `\n`, as a log may quote text, and after a
+# letter that is a length in binary data.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\0-\x1f\x7f-\x9f\ufffd][A-Za-z0-9]))"
-"""The start of a word, also after an escape such as `\\n`, as a log may quote a text, and after a
-letter that is a length in binary data."""
 
+# The same behind the first character: a rare one is searched for faster.
 _BEGUN = r"(?:(?<![A-Za-z0-9].)|(?<=\\[nrt].))"
-"""The same behind the first character, which is searched for faster where it is a rare one."""
 
+# Stands between a name and its value in code, JSON, YAML, headers and queries.
 _IS = r"[\\\"'`]{0,4} ?(?:=>|:=|[:=])\s{0,12}(?:- )?[\\\"'`]{0,4}"
-"""Stands between a name and its value in code, JSON, YAML, headers and queries."""
 
 _VALUE = (
     # With a digit, or in mixed case and not a name in code: others are words and placeholders.
@@ -63,12 +63,13 @@ _VALUE = (
 
 _ENDS = ("key", "token", "secret", "password", "passwd", "authorization")
 
+# The end of a name that has a value, in lower case.
 _NAMED = re.compile(
     f"(?:{'|'.join(_ENDS)})"
     r"(?=[\\\"'`]{0,4} ?(?:=>|:=|[:=]))"
 )
-"""The end of a name that has a value, in lower case."""
 
+# Names such as `accessToken`, `DB_PASSWORD`, and those of headers whose value is always a key.
 _NAME = re.compile(
     r"(?P<header>(?i:x-api-key|authorization))\Z"
     r"|(?:(?i:(?:access|account|api|app|auth|client|private|refresh|secret|service|session"
@@ -76,30 +77,34 @@ _NAME = re.compile(
     r"|[A-Z\d]_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD))\Z",
     re.ASCII,
 )
-"""Names such as `accessToken`, `DB_PASSWORD`, and those of headers whose value is always a key."""
 
 _VALUE_OF = re.compile(f"{_IS}(?:[A-Za-z]+ )?{_VALUE}", re.ASCII)
 
+# Names of tokens that an app gives to each page, to know its forms by.
 _OF_PAGE = re.compile(r"[cx]srf[\w-]*\Z", re.IGNORECASE)
-"""Names of tokens that an app gives to each page, to know its forms by."""
 
+# The parts of a name in code, and those of them that are words.
 _CHUNK = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WORD = re.compile("(?!.*[^aeiou]{5})(?=.{3})[a-z]*[aeiou][a-z]*", re.IGNORECASE)
-"""The parts of a name in code, and those of them that are words."""
 
+# A placeholder for user and password.
 _NOBODY = re.compile(
     r".*:(?:\$.*|%\w|%\(\w+\)s|[*.?x_-]+)"
     r"|(?:user|username|usr|name|login):(?:pass|password|passwd|pwd|secret)",
     re.IGNORECASE,
 )
-"""A placeholder for user and password."""
 
+# What a page gets in the place of what matches `AppTask(redact=[...])`.
 _STAND_IN = re.compile(r"redacted-\d+")
-"""What a page gets in the place of what matches `AppTask(redact=[...])`."""
 
+# Least length of a match in noise: a shorter one is there by chance.
 _LEAST_IN_NOISE = 12
-"""Least length of a match in noise: a shorter one is there by chance."""
 
+# The forms of secrets: a name, lower-case marks, and a pattern. Text with such a secret contains
+# one of the marks. If the pattern has a group, the group is the secret.
+#
+# If several match the same text, the first one gives the kind. Issuers document these forms, and
+# scanners such as gitleaks and detect-secrets know them too.
 _FORMS = [
     (kind, marks.split("|") if marks else [], re.compile(pattern, re.ASCII))
     for kind, marks, pattern in (
@@ -141,26 +146,20 @@ _FORMS = [
          r"[?&](?i:key|token|auth|sig|signature)=((?=[\w%+/.~-]{0,200}?\d)[\w%+/.~-]{16,}=*)"),
     )
 ]  # fmt: skip
-"""The forms of secrets: a name, lower-case marks, and a pattern. Text with such a secret contains
-one of the marks. If the pattern has a group, the group is the secret.
 
-If several match the same text, the first one gives the kind. Issuers document these forms, and
-scanners such as gitleaks and detect-secrets know them too.
-"""
-
+# Kinds whose form also fits names, such as those of classes in style sheets.
 _BY_VALUE = (
     "OpenAI key", "key of a model server", "token of a service", "bearer token", "key in a URL",
 )  # fmt: skip
-"""Kinds whose form also fits names, such as those of classes in style sheets."""
 
+# Kinds that are known by what is before them.
 _BY_NAME = ("API key", "Basic credentials", "key in a URL", "password in a URL")
-"""Kinds that are known by what is before them."""
 
 REDACTED = "matches AppTask(redact=[...])"
 """The kind of what an app's author has named."""
 
+# Characters of a string that is not kept with what was found in it.
 _LONG = 100_000
-"""Characters of a string that is not kept with what was found in it."""
 
 Data = TypeVar("Data")
 
@@ -300,6 +299,7 @@ def mask(data: Data, known: Collection[str] = ()) -> Data:
     pairs = _known(known)
 
     def replace(text: str, name: str) -> str:
+        # From the end, so that the places of the others stay right.
         for start, end, kind in reversed(_spans(text, name, pairs)):
             text = f"{text[:start]}[{kind}]{text[end:]}"
         return text

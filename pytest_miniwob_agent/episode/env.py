@@ -28,17 +28,17 @@ from pytest_miniwob_agent.core.protocols import (
 )
 from pytest_miniwob_agent.episode.trace import Trace
 
+# Wall-clock seconds that an action of another thread waits for those that the model named first:
+# one that the agent's framework has refused never comes.
 _TURN = 2.0
-"""Wall-clock seconds that an action of another thread waits for those that the model named first:
-one that the agent's framework has refused never comes."""
 
 
 class Turns(Observer):
     """Threads use the page one after the other, in the order in which the model named actions."""
 
     def __init__(self) -> None:
+        # The actions of the tool calls of the last answer that were not taken yet, in order.
         self._named: list[Action] = []
-        """The actions of the tool calls of the last answer that were not taken yet, in order."""
         self._turn = threading.Condition()
         self._thread = threading.get_ident()
 
@@ -132,6 +132,7 @@ class AgentEnv:
                 self._turns.wait(action_of_call(name, arguments))
             steps, before = self._trace.step, self._trace.last
             after = carry_out_call(name, arguments, before, self._act)
+            # A refused call is no action, so that only this remark tells of it.
             if after.error and self._trace.step == steps and before and not before.done:
                 self._trace.note(Remark("refused call", f"{name}: {after.error}"))
             return after
@@ -142,6 +143,7 @@ class AgentEnv:
             raise RuntimeError("the agent must reset() the environment before its first step()")
         if trace.last.done:
             raise RuntimeError("the page has judged this trial: reset() begins another")
+        # Dialogs that are answered for the agent do not count.
         helps = isinstance(action, DialogAction) and not self._answers
         if not helps and (self._counter is None or self._counter.counts(action)):
             if self._counted == trace.limits.steps:
@@ -200,6 +202,7 @@ class AgentEnv:
                     yield handed
             finally:
                 self._handed = None
+                # The program was refused further commands, and may have hidden that.
                 if reason := trace.halt.reason:
                     raise reason
 

@@ -29,8 +29,8 @@ from pytest_miniwob_agent.core.observations import Observation, Shot, Transition
 from pytest_miniwob_agent.core.protocols import Observer, Page, Remarking, Visible
 from pytest_miniwob_agent.core.secrets import mask
 
+# How often an agent may go on after errors and limits before it is stopped.
 _PATIENCE = 200
-"""How often an agent may go on after errors and limits before it is stopped."""
 
 
 class Stopped(BaseException):

@@ -132,8 +132,8 @@ def _changed(
 EVENT_STREAM = "text/event-stream"
 """Content type of streams (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
 
+# Names of strings that a stream never sends in pieces, though maybe again.
 _WHOLE = ("format", "id", "role", "signature", "status", "thought_signature", "type")
-"""Names of strings that a stream never sends in pieces, though maybe again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from pytest_miniwob_agent.core.errors import (
 )
 from pytest_miniwob_agent.core.files import write_atomically
 
+# Seconds between two attempts to get a lock; a model call takes a hundred times as long.
 _POLL = 0.02
-"""Seconds between two attempts to get a lock; a model call takes a hundred times as long."""
 
 MAX_ITEMS_WITHOUT_ANSWER = 3
 """So many items in a row without an answer from the server end the run."""

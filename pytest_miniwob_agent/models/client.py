@@ -40,23 +40,23 @@ from pytest_miniwob_agent.models.requests import error_response
 RETRIES = 5
 """Default number of retries of a refused or dropped call; enough for a minute of rate limits."""
 
+# Headers of a request that are not sent on: those of its connection, and keys.
 _OWN_HEADERS = (
     "accept-encoding", "api-key", "authorization", "connection", "content-encoding",
     "content-length", "content-type", "cookie", "expect", "host", "proxy-authorization",
     "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
 )  # fmt: skip
-"""Headers of a request that are not sent on: those of its connection, and keys."""
 
+# Codes of refusals that last until somebody pays, though their status is that of a rate limit.
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
-"""Codes of refusals that last until somebody pays, though their status is that of a rate limit."""
 
+# How servers say that a prompt is too long: OpenAI's and Azure's code, vLLM's, llama.cpp's,
+# Mistral's, Anthropic's, Google's, Amazon's and Groq's words.
 _TOO_LONG = re.compile(
     r"context[ _](?:length|size|window)|(?:prompt|input) is too long|input token count|"
     r"reduce the length",
     re.I,
 )
-"""How servers say that a prompt is too long: OpenAI's and Azure's code, vLLM's, llama.cpp's,
-Mistral's, Anthropic's, Google's, Amazon's and Groq's words."""
 
 OnUnusable = Callable[[str, Usage], None]
 """Counts an answer that was paid for and can't be used, by a reason of a few words."""
@@ -204,6 +204,7 @@ class LiveModel:
             BudgetReached: the run may make no more calls.
             RecordingStopped: a completion could not be kept, here or in another worker.
         """
+        # Those of the run replace those of the request.
         query = dict(parse_qsl(request.query)) | (self._params.get("extra_query") or {})
         sent = {k: v for k, v in request.headers.items() if k.lower() not in _OWN_HEADERS}
         headers = sent | (self._params.get("extra_headers") or {})

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.models.http import httpx
 
 
+# Parameters that the client of a live server uses itself.
 _NOT_IN_BODY = ("extra_body", "extra_headers", "extra_query", "timeout")
-"""Parameters that the client of a live server uses itself."""
 
+# The paths of the list of models, and of one model.
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
-"""The paths of the list of models, and of one model."""
 
 
 class ChatCalls(ABC):
@@ -227,6 +227,7 @@ def error_response(status: int, message: str) -> ModelResponse:
     return ModelResponse(json.dumps(error).encode(), status=status)
 
 
+# Paths of calls of a model, and of the list of models; other offers are not for an item.
 _SERVED = re.compile(
     r"(?:/v1)*(?P<gemini>/v1beta/models/[\w.-]+:\w+)"
     # What clients put before it: of Azure's, the deployment is the model.
@@ -234,7 +235,6 @@ _SERVED = re.compile(
     r"/(?P<path>chat/completions|completions|embeddings|messages(?:/count_tokens)?|models(?:/.+)?"
     r"|moderations|rerank|responses(?:/input_tokens)?)"
 )
-"""Paths of calls of a model, and of the list of models; other offers are not for an item."""
 
 _OFFER = (
     "It takes JSON that is posted to /chat/completions, /completions, /embeddings, /messages, "
@@ -294,6 +294,8 @@ class ModelServer:
 
     def _parse_path(self, environ: dict[str, Any]) -> tuple[str, str | None]:
         port, path = self._server.port, str(environ["PATH_INFO"])
+        # A web page could get here with a guess at the port: it sends an Origin, or the Host of its
+        # own name.
         known = secrets.compare_digest(path[: len(self._secret)].encode(), self._secret.encode())
         hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         if not known or environ.get("HTTP_HOST") not in hosts or "HTTP_ORIGIN" in environ:
@@ -322,8 +324,8 @@ def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
     return replace(answer, content=json.dumps({**data, "usage": usage}).encode())
 
 
+# Stands for the server, which the function knows.
 _BASE_URL = "http://model.invalid/v1"
-"""Stands for the server, which the function knows."""
 
 
 def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> openai.OpenAI:

@@ -343,6 +343,7 @@ def measured(pairs: Sequence[Pair], measure: str, prices: Prices) -> Growth | st
         if before is None or after is None:
             what = "the price or a token count" if measure == "cost" else "a token count"
             return f"{what} of {pair.item} is unknown"
+        # Rounded, so that 1.1 is 10 % more than 1, and not a little beyond that.
         changes.append(round(after / before - 1, 9) if before else math.inf if after else 0.0)
     return Growth(measure, *median_interval(changes))
 

@@ -103,6 +103,7 @@ class Change:
         if few or len(sums) < count:
             exact = p_worse(list(sums.values())), p_worse([-each for each in sums.values()])
         if exact and whole and len(sums) < count:
+            # There is no quantile of 0.
             z = NORMAL.inv_cdf(min(max(min(exact), 1e-300), 0.5))
             size = max(1.0, min(size, flips * (z * count / float(whole)) ** 2))
         return cls(float(whole) / count, flips, float(size), exact if few else None)
@@ -162,6 +163,7 @@ def below(z: float) -> float:
 
 def _border(holds: Callable[[float], bool], inside: float, outside: float) -> float:
     """Return the number between two from which on a condition holds, towards the second one."""
+    # Halves the range until floats have no number in between.
     for _ in range(50):
         middle = (inside + outside) / 2
         if holds(middle):

@@ -108,8 +108,8 @@ def page_suites() -> list[str]:
 INDEX = "index.html"
 """The first page of a site: a folder that has one is a single task, named after the folder."""
 
+# Names of tasks and categories, which go into ids, globs and paths of cassettes.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""Names of tasks and categories, which go into ids, globs and paths of cassettes."""
 
 _SCRIPT = re.compile(r"""<script[^>]+src\s*=\s*["']?([\w./-]+)""", re.IGNORECASE)
 

@@ -92,9 +92,9 @@ def outcome_word(outcome: Outcome) -> str:
 
 
 _CLEAR = "\x1b[J"  # erases everything after the cursor
+# Makes room below the cursor by moving down and up, which scrolls and keeps the column; saves the
+# position, and goes to the beginning of the next line.
 _BELOW = "\x1bD\x1bM\x1b7\x1b[B\r"
-"""Makes room below the cursor by moving down and up, which scrolls and keeps the column;
-saves the position, and goes to the beginning of the next line."""
 _BACK = "\x1b8"  # restores the position
 
 

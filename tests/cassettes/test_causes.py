@@ -130,7 +130,7 @@ def test_a_text_that_is_masked_by_now_is_none_that_differs_from_run_to_run():
     texts = ("Today: 2026-11-22", "Today: <date>")
     then, now = (changed(BODY, ("messages", 0, "content"), text) for text in texts)
     [cause] = drift(now, calls=[then]).causes
-    assert cause.what.startswith("message 1 (system): another text")
+    assert cause.what.startswith("message 1 (system): different text")
 
 
 def test_tools_and_messages_are_both_named():
@@ -183,7 +183,7 @@ def test_the_nearest_call_is_the_one_with_the_most_messages_in_common():
 def test_a_heading_does_not_repeat_without_detail_what_it_says_in_detail():
     """Agents that also list their tools in a message have both causes at once."""
     tool = Cause("tools", "the tool click: its description")
-    message = Cause("agent", "message 1 (system): another text")
+    message = Cause("agent", "message 1 (system): different text")
     named = "the agent changed: the tool click: its description"
     assert heading([tool, message]) == named
     assert (
