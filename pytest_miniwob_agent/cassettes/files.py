@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import StrEnum
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.cassettes.folder import ASIDE, PARTIAL, UNUSED, sharing_group, siblings
 from pytest_miniwob_agent.cassettes.format import (
+    Noted,
     dump_cassette,
     load_cassette,
     read_cassette,
@@ -226,15 +227,15 @@ class ItemFiles:
 
     def _recording(self, path: Path) -> list[Call]:
         try:
-            calls, metadata = load_cassette(path)
+            calls, noted = load_cassette(path)
         except (FileNotFoundError, NotADirectoryError):
             return []
-        self._take(metadata)
+        self._take(noted)
         return calls
 
-    def _take(self, metadata: Mapping[str, Any]) -> None:
-        self.screen_version = metadata["screens"]
-        self.pace = Pace(metadata.get("pace"), strict=not self.mode.writes)
+    def _take(self, noted: Noted) -> None:
+        self.screen_version = noted.screens
+        self.pace = Pace(noted.pace, strict=not self.mode.writes)
 
     def _take_up(self) -> list[Call]:
         """Return the calls of an unfinished recording.
@@ -247,12 +248,12 @@ class ItemFiles:
             self._digest = hashlib.sha256(content).hexdigest()[:16]
         if not self.partial.exists():
             return []
-        calls, metadata = load_cassette(self.partial)
-        if metadata.get("began_from") == self._digest:
-            if metadata.get("recording") != "all" and self.mode is Record.ALL:
+        calls, noted = load_cassette(self.partial)
+        if noted.began_from == self._digest:
+            if noted.recording != "all" and self.mode is Record.ALL:
                 return []
-            self._take(metadata)
-            self.clock = metadata["clock"]
+            self._take(noted)
+            self.clock = noted.clock
             return calls
         unused = _read(self._unused)
         left = without(calls, [*_read(self.cassette), *unused])

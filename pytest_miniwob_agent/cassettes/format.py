@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import astuple, fields
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
 from yaml.constructor import ConstructorError
@@ -22,7 +22,7 @@ from yaml.constructor import ConstructorError
 from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.core.app import is_time
 from pytest_miniwob_agent.core.chat import REFUSALS
-from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.data import from_data, to_data
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.files import display_path, write_atomically
@@ -45,9 +45,47 @@ DEEPEST = 200
 """The deepest nesting of lists and mappings that is read."""
 
 _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.M)
-_ORIGIN = {field.name for field in fields(Origin)}
-_BESIDE = {"normalized", "answered_in"}
-_REQUEST = {"method", "uri", "body", "headers"}  # vcrpy refuses any other key
+
+
+@dataclass
+class Noted:
+    """What a cassette has beside its calls."""
+
+    version: Annotated[int, (1).__eq__]
+    schema: int
+    screens: int = 1
+    clock: Annotated[float, is_time] | None = None
+    pace: list[Move] | None = None
+    began_from: str | None = None
+    recording: str = ""
+
+
+@dataclass
+class _Request:
+    method: Annotated[str, "POST".__eq__]
+    uri: str
+    body: dict[str, Any]
+    headers: dict[str, Any]
+
+
+@dataclass
+class _Status:
+    code: Annotated[int, (200, *REFUSALS).__contains__]
+    message: str
+
+
+@dataclass
+class _Response:
+    status: _Status
+    headers: dict[str, Any]
+    body: Any
+
+
+@dataclass
+class _Interaction:
+    request: _Request
+    response: _Response
+    call: dict[str, Any] = field(default_factory=dict)
 
 
 def read_cassette(path: Path) -> list[Call]:
@@ -59,37 +97,49 @@ def read_cassette(path: Path) -> list[Call]:
     return load_cassette(path)[0]
 
 
-def load_cassette(path: Path) -> tuple[list[Call], dict[str, Any]]:
-    """Return the calls of a cassette, and its further keys; raises as `read_cassette` does."""
+def load_cassette(path: Path) -> tuple[list[Call], Noted]:
+    """Return the calls of a cassette, and what else it has; raises as `read_cassette` does."""
+    place, calls = "", list[Call]()
     try:
         text = path.read_text(encoding="utf-8")
-        if _CONFLICT.search(text):
+        # The search is slow, and most files have no such mark.
+        if any(mark * 7 in text for mark in "<=>") and _CONFLICT.search(text):
             raise ValueError("a git conflict is not resolved")
         if not text.endswith("\n" + END):
             raise ValueError("it is truncated: the end marker (...) is missing")
-        metadata = _parse(text)
-        return [*map(_call_of, metadata.pop("interactions"))], metadata
+        data = _parse(text)
+        check_version("schema", data.get("schema"), SCHEMA)
+        interactions = from_data(list[Any], data.pop("interactions", None), "interactions")
+        noted = from_data(Noted, data)
+        check_version("version of screens", noted.screens, SCREEN_VERSION)
+        for number, interaction in enumerate(interactions, start=1):
+            place = f"call {number}: "
+            calls.append(_make_call(from_data(_Interaction, interaction)))
     except (FileNotFoundError, NotADirectoryError):
         raise
     except Exception as error:  # noqa: BLE001 - the file may be anybody's
         problem = " ".join(str(error).split()).replace('in "<unicode string>", line', "in line")
         raise CassetteError(
-            f"{display_path(path)}: not a readable cassette: {problem}. Restore the file (git "
-            "checkout), or delete it and record the item again"
+            f"{display_path(path)}: not a readable cassette: {place}{problem}. Restore the file "
+            "(git checkout), or delete it and record the item again"
         ) from None
+    return calls, noted
 
 
-def _call_of(interaction: Mapping[str, Any]) -> Call:
-    request, response = interaction["request"], interaction["response"]
-    beside = dict(interaction.get("call", {}))
-    normalized, answered_in = tuple(beside.pop("normalized", ())), beside.pop("answered_in", "")
-    return Call(
-        Request(request["uri"], request["body"], normalized),
-        response["body"],
-        Origin(**beside) if beside else None,
-        answered_in=answered_in,
-        status=response["status"]["code"],
-    )
+def _make_call(interaction: _Interaction) -> Call:
+    request, response, beside = interaction.request, interaction.response, interaction.call
+    body, answer, status = request.body, response.body, response.status.code
+    messages = body.get("messages"), "request.body.messages"
+    if request.uri == CHAT and not from_data(list[dict[str, Any]], *messages):
+        raise ValueError("it has no chat messages")
+    if status != 200:
+        from_data(dict[str, Any], answer, "response.body")
+    elif not is_answer(request.uri, answer):
+        raise ValueError("`response.body` is not an answer of a model")
+    normalized = from_data(tuple[str, ...], beside.pop("normalized", []), "call.normalized")
+    answered_in = from_data(str, beside.pop("answered_in", ""), "call.answered_in")
+    origin = from_data(Origin, beside, "call") if beside else None
+    return Call(Request(request.uri, body, normalized), answer, origin, "", answered_in, status)
 
 
 def write_cassette(
@@ -161,7 +211,7 @@ class Serializer:
         """Return vcrpy's data of a cassette, with bodies as strings of JSON.
 
         Raises:
-            ValueError: the text is YAML, but not a cassette of this package.
+            ValueError: the text is YAML, but not a mapping.
             yaml.YAMLError: the text is not YAML, or holds other types than JSON has.
         """
         data = _parse(text)
@@ -177,95 +227,15 @@ def _parse(text: str) -> dict[str, Any]:
     opened = text.count("[") + text.count("{") + len(re.findall("[-?] +[-?] ", text))
     if opened > DEEPEST and _too_deep(text):
         raise ValueError("it is nested too deeply")
-    data: Any = yaml.load(text, _Loader)
-    if not isinstance(data, dict) or not isinstance(data.get("interactions"), list):
-        raise ValueError("it has no list of interactions")
-    if data.get("version") != 1:
-        raise ValueError(f"its version is {data.get('version')!r} instead of 1")
-    _check_known("schema", data.get("schema"), SCHEMA)
-    data["screens"] = checked_screens(data.get("screens", 1))
-    data["clock"] = checked_clock(data)
-    if "pace" in data:
-        data["pace"] = _moves(data["pace"])
-    for number, interaction in enumerate(data["interactions"], start=1):
-        if problem := _problem_of(interaction):
-            raise ValueError(f"call {number} {problem}")
-    return data
+    return from_data(dict[str, Any], yaml.load(text, _Loader))
 
 
-def checked_screens(value: Any) -> int:
-    """Return the version of screens that a file notes; raises a `ValueError` if it is unknown."""
-    return _check_known("version of screens", value, SCREEN_VERSION)
-
-
-def checked_clock(head: Mapping[str, Any]) -> float | None:
-    """Return the page's clock that a file notes, if any; raises a `ValueError` if it is no time."""
-    clock: float | None = head.get("clock")
-    if clock is not None and not is_time(clock):
-        raise ValueError(f"its clock is {clock!r}, and no time in seconds since 1970")
-    return clock
-
-
-def _moves(lines: Any) -> list[Move]:
-    """Return the moves that a file notes; raises a `ValueError` if they are none."""
-    kinds = [int, int, str, str, int, bool]
-    try:
-        moves = [Move(**line) for line in lines]
-        valid = all([*map(type, astuple(one))] == kinds for one in moves)
-    except TypeError:
-        valid = False
-    if not valid:
-        raise ValueError("its `pace` is no list of moves of the clock")
-    return moves
-
-
-def _check_known(what: str, value: Any, newest: int) -> int:
-    """Return the number of a form that a file has; raises a `ValueError` if it is unknown."""
+def check_version(what: str, value: Any, newest: int) -> None:
+    """Raise a `ValueError` if this package does not know the version of a form of files."""
     if type(value) is not int or not 1 <= value <= newest:
         raise ValueError(
             f"its {what} is {value!r}, and this version of pytest-miniwob-agent knows 1 to {newest}"
         )
-    return value
-
-
-def _problem_of(interaction: Any) -> str:
-    """Return what is wrong with a call of a file; empty if nothing is."""
-    try:
-        request = interaction["request"]
-        path, body = request["uri"], request["body"]
-        posts = request["method"] == "POST" and request.keys() == _REQUEST
-        posts = posts and isinstance(request["headers"], dict)
-        messages, response = body.get("messages"), interaction["response"]
-        answer, status = response["body"], response["status"]["code"]
-        beside = interaction.get("call", {})
-        origin = beside.keys() - _BESIDE
-    except (AttributeError, KeyError, TypeError):
-        return "lacks its request or its response"
-    if not (posts and isinstance(path, str)):
-        return "has a request that is not one to a model"
-    if path == CHAT and not (messages and all(isinstance(message, dict) for message in messages)):
-        return "has no chat messages"
-    if status in REFUSALS:
-        if not isinstance(answer, dict):
-            return "has a refusal that is no JSON object"
-    elif status != 200:
-        return f"has a response of status {status!r}"
-    elif not is_answer(path, answer):
-        return "has a response that is not an answer of a model"
-    valid = (not origin or origin == _ORIGIN) and _has_types(beside)
-    return "" if valid else "has no valid origin"
-
-
-def _has_types(beside: Mapping[str, Any]) -> bool:
-    """True if what is beside a call is of the types that are written."""
-    counts = [value for name, value in beside.items() if name in ("trial", "step")]
-    prompts, normalized = beside.get("prompts", {}), beside.get("normalized", [])
-    if not (isinstance(prompts, dict) and isinstance(normalized, list)):
-        return False
-    others = beside.keys() - {"trial", "step", "prompts", "normalized"}
-    texts = [*map(beside.get, others), *prompts, *prompts.values(), *normalized]
-    whole = all(type(count) is int and count >= 0 for count in counts)
-    return whole and all(isinstance(text, str) for text in texts)
 
 
 def _too_deep(text: str) -> bool:

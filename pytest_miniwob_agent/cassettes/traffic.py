@@ -13,19 +13,20 @@ import base64
 import gzip
 import hashlib
 import json
-import math
 import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from pytest_miniwob_agent.cassettes.folder import BODIES
-from pytest_miniwob_agent.cassettes.format import checked_clock, checked_screens
-from pytest_miniwob_agent.core.app import PageRequest
+from pytest_miniwob_agent.cassettes.format import check_version
+from pytest_miniwob_agent.core.app import PageRequest, is_time
+from pytest_miniwob_agent.core.data import Count, Reward, from_data
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 
 SCHEMA = 1
 
@@ -34,6 +35,11 @@ LARGEST = 500_000_000
 
 SHOWN = 2_000
 """Characters of a body that is kept to be shown where another one is sent."""
+
+
+Digest = Annotated[str, re.compile("([0-9a-f]{32})?").fullmatch]
+Header = Annotated[str, lambda line: ": " in line]
+Status = Annotated[int, range(1000).__contains__]
 
 
 def digest_of(body: bytes) -> str:
@@ -96,15 +102,15 @@ class Exchange:
     What comes later has the number `socket`.
     """
 
-    step: int
+    step: Count
     kind: str
     method: str
     url: str
-    sent: str = ""
+    sent: Digest = ""
     shown: str = ""
-    status: int | None = None
+    status: Status | None = None
     headers: Sequence[tuple[str, str]] = ()
-    body: str = ""
+    body: Digest = ""
     socket: int = 0
     failed: bool = False
 
@@ -132,11 +138,35 @@ class Trial:
 
     goal: str
     start: str
-    exchanges: list[Exchange] = field(default_factory=list)
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    reward: float = 0.0
-    questions: int = 0
-    made: int = 0
+    exchanges: list[Exchange] = field(default_factory=list, init=False)
+    messages: list[dict[str, Any]] = field(default_factory=list, init=False)
+    reward: Reward = 0.0
+    questions: Count = 0
+    made: Count = 0
+
+
+@dataclass
+class _Message:
+    """A line of a message; with a status, it is an answer that came late."""
+
+    socket: int
+    type: str
+    at: float
+    after: Count
+    turn: Count = 0
+    body: Digest = ""
+    data: str = ""
+    binary: bool = False
+    name: str = ""
+    last: str = ""
+    retry: Count = 0
+    fatal: bool = False
+    protocol: str = ""
+    code: int = 0
+    reason: str = ""
+    status: Status = 0
+    headers: list[Annotated[list[str], lambda pair: len(pair) == 2]] = field(default_factory=list)
+    stream: int = 0
 
 
 @dataclass(eq=False)
@@ -149,12 +179,12 @@ class Traffic:
     the task's.
     """
 
-    origins: list[str]
-    trials: list[Trial] = field(default_factory=list)
+    origins: Annotated[list[Annotated[str, re.compile("https?://[^/]+").fullmatch]], bool]
+    trials: list[Trial] = field(default_factory=list, init=False)
     screens: int = 1
-    clock: float | None = None
+    clock: Annotated[float, is_time] | None = None
     code: dict[str, str] = field(default_factory=dict)
-    allow: list[str] = field(default_factory=list)
+    allow: list[Annotated[str, re.compile]] = field(default_factory=list)
 
     @property
     def bodies(self) -> dict[str, str]:
@@ -169,29 +199,21 @@ class Traffic:
 
     def dump(self) -> str:
         """Return the traffic as lines of JSON."""
-        noted: dict[str, Any] = {"screens": self.screens} if self.screens > 1 else {}
-        noted |= {} if self.clock is None else {"clock": self.clock}
-        noted |= {"code": self.code} if self.code else {}
-        noted |= {"allow": self.allow} if self.allow else {}
-        lines: list[Any] = [{"schema": SCHEMA, "origins": self.origins, **noted}]
+        # Fields that are as by default are left out.
+        plain = vars(Traffic([])) | {"trials": self.trials}
+        noted = {name: value for name, value in vars(self).items() if value != plain[name]}
+        lines: list[Any] = [{"schema": SCHEMA, **noted}]
         known: dict[tuple[tuple[str, str], ...], int] = {}
         count = 0
         for trial in self.trials:
             lines.append({"goal": trial.goal, "start": trial.start})
             for one in trial.exchanges:
-                headers = tuple(one.headers)
-                line = {
-                    "step": one.step, "kind": one.kind, "method": one.method, "url": one.url,
-                    "sent": one.sent, "shown": one.shown, "status": one.status,
-                    "headers": known.get(headers, [": ".join(pair) for pair in headers]),
-                    "body": one.body, "socket": one.socket or None, "failed": one.failed or None,
-                }  # fmt: skip
-                if headers:
+                line = {k: v for k, v in vars(one).items() if v not in (vars(Exchange).get(k), [])}
+                if headers := tuple(one.headers):
+                    line["headers"] = known.get(headers, [": ".join(pair) for pair in headers])
                     known.setdefault(headers, count)
                 count += 1
-                lines.append(
-                    {name: value for name, value in line.items() if value not in ("", None, [])}
-                )
+                lines.append(line)
             end = {name: getattr(trial, name) for name in ("reward", "questions", "made")}
             lines += [*trial.messages, end]
         return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
@@ -203,109 +225,49 @@ class Traffic:
         Raises:
             CassetteError: the file can't be read; the message names the line.
         """
-        place, known = str(display_path(path)), list[Sequence[tuple[str, str]]]()
+        file, place, known = display_path(path), "", list[Sequence[tuple[str, str]]]()
         try:
             # Not `splitlines`: texts in JSON may have other ends of lines, such as U+2028.
             first, *others = path.read_text("utf-8").rstrip("\n").split("\n")
-            place += ":1"
-            head = json.loads(first)
-            if head["schema"] != SCHEMA:
-                raise ValueError(f"it has schema {head['schema']}, not {SCHEMA}")
-            traffic = cls(
-                _origins(head),
-                screens=checked_screens(head.get("screens", 1)),
-                clock=checked_clock(head),
-                code=_code(head),
-                allow=[re.compile(one).pattern for one in head.get("allow", [])],
-            )
+            place = ":1"
+            head = from_data(dict[str, Any], json.loads(first))
+            check_version("schema", head.pop("schema", None), SCHEMA)
+            traffic = from_data(cls, head)
+            check_version("version of screens", traffic.screens, SCREEN_VERSION)
             for number, text in enumerate(others, start=2):
-                place = f"{display_path(path)}:{number}"
-                traffic._add(_checked(json.loads(text)), known)
+                place = f":{number}"
+                traffic._add(from_data(dict[str, Any], json.loads(text)), known)
         except Exception as error:  # noqa: BLE001 - the file may be anybody's
             raise CassetteError(
-                f"the traffic {place} can't be read: {error}. Restore it (git "
-                f"checkout -- {display_path(path)}), or record the item again"
+                f"the traffic {file}{place} can't be read: {error}. Restore it (git checkout -- "
+                f"{file}), or record the item again"
             ) from None
         return traffic
 
     def _add(self, line: dict[str, Any], known: list[Sequence[tuple[str, str]]]) -> None:
         """Add a line of the file; `known` are the headers of the exchanges so far."""
         if "goal" in line:
-            self.trials.append(Trial(**line))
+            self.trials.append(from_data(Trial, line))
         elif not self.trials:
             raise ValueError("no trial has begun")
         elif "reward" in line:
-            vars(self.trials[-1]).update(line)
+            end = vars(from_data(Trial, {"goal": "", "start": "", **line}))
+            vars(self.trials[-1]).update((name, end[name]) for name in line)
         elif "after" in line:
+            from_data(_Message, line)
+            needed = {"body", "headers", "stream"} if "status" in line else set()
+            if missing := needed - line.keys():
+                raise ValueError(f"`{min(missing)}` is missing")
+            if line.get("binary"):
+                base64.b64decode(line.get("data", ""), validate=True)
             self.trials[-1].messages.append(line)
         else:
             given = line.pop("headers", [])
-            if isinstance(given, int):
-                headers = known[given]
+            exchange = from_data(Exchange, line)
+            if type(given) is int and 0 <= given < len(known):
+                exchange.headers = known[given]
             else:
-                headers = [tuple(one.split(": ", 1)) for one in given]
-            known.append(headers)
-            self.trials[-1].exchanges.append(Exchange(headers=headers, **line))
-
-
-def _origins(head: dict[str, Any]) -> list[str]:
-    origins = head["origins"]
-    texts = isinstance(origins, list) and all(isinstance(one, str) for one in origins)
-    if not (texts and origins and all(re.fullmatch("https?://[^/]+", one) for one in origins)):
-        raise ValueError(f"`origins` can't be {json.dumps(origins)}")
-    return list(origins)
-
-
-def _code(head: dict[str, Any]) -> dict[str, str]:
-    code = head.get("code", {})
-    if not isinstance(code, dict) or not all(isinstance(one, str) for one in code.values()):
-        raise ValueError(f"`code` can't be {json.dumps(code)}")
-    return dict(code)
-
-
-def _checked(line: Any) -> dict[str, Any]:
-    """Return a line whose fields have values as they are written; raises a `ValueError`."""
-    if not isinstance(line, dict):
-        raise ValueError("it is no JSON object")
-    is_message = "after" in line
-    for name, value in line.items():
-        if not _fits(name, value, is_message=is_message):
-            raise ValueError(f"`{name}` can't be {json.dumps(value)[:80]}")
-    needed = {"socket", "type", "at"} if is_message else set()
-    needed |= {"headers", "stream", "body"} if is_message and "status" in line else set()
-    if missing := sorted(needed - line.keys()):
-        raise ValueError(f"`{missing[0]}` is missing")
-    if line.get("binary"):
-        base64.b64decode(line.get("data", ""), validate=True)
-    return line
-
-
-def _fits(name: str, value: Any, *, is_message: bool) -> bool:
-    whole, text = type(value) is int, isinstance(value, str)
-    match name:
-        case "after" | "made" | "questions" | "retry" | "step" | "turn":
-            return whole and value >= 0
-        case "code" | "socket" | "stream":
-            return whole
-        case "status":
-            return whole and 0 <= value <= 999
-        case "at":
-            return (whole or isinstance(value, float)) and abs(value) < math.inf
-        case "reward":
-            return (whole or isinstance(value, float)) and -1 <= value <= 1
-        case "binary" | "failed" | "fatal":
-            return isinstance(value, bool)
-        case "body" | "sent":
-            return text and bool(re.fullmatch("([0-9a-f]{32})?", value))
-        case "headers" if is_message:
-            pairs = isinstance(value, list) and all(isinstance(one, list) for one in value)
-            return pairs and all([type(part) for part in one] == [str, str] for one in value)
-        case "headers" if isinstance(value, list):
-            return all(isinstance(one, str) and ": " in one for one in value)
-        case "headers":
-            return whole and value >= 0
-        case "data" | "goal" | "kind" | "last" | "method" | "name" | "protocol" | "reason":
-            return text
-        case "shown" | "start" | "type" | "url":
-            return text
-    return False
+                parts = (one.partition(": ") for one in from_data(list[Header], given, "headers"))
+                exchange.headers = [(name, value) for name, _, value in parts]
+            known.append(exchange.headers)
+            self.trials[-1].exchanges.append(exchange)

@@ -278,8 +278,8 @@ def shown_calls(path: Path) -> Iterator[str]:
             yield sanitize_lines(mask("\n".join(["=== requests of the page ===", *lines])))
 
     before: Call | None = None  # the last call of a conversation
-    calls, noted = load_cassette(path) if path.exists() or not exchanges else ([], {})
-    if moves := noted.get("pace"):
+    calls, noted = load_cassette(path) if path.exists() or not exchanges else ([], None)
+    if noted and (moves := noted.pace):
         yield "\n".join(["=== pace of the program ===", *map(str, moves)])
     for number, call in enumerate(calls, start=1):
         if call.origin:

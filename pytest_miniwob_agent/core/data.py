@@ -1,4 +1,4 @@
-"""Plain JSON data: strings that can be encoded, text that differs from run to run, digests."""
+"""Plain JSON data: to values and back, strings that can be encoded or vary by run, digests."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
-from enum import StrEnum
-from typing import Any, NamedTuple
+from dataclasses import MISSING, fields
+from enum import EnumType, StrEnum
+from functools import cache
+from math import inf
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from pytest_miniwob_agent.core.actions import Action
 from pytest_miniwob_agent.core.secrets import Data, map_strings
@@ -36,6 +38,74 @@ def to_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: to_data(value[key]) for key in sorted(value)}
     return str(value) if isinstance(value, StrEnum) else value
+
+
+Count = Annotated[int, lambda count: count >= 0]
+Reward = Annotated[float, lambda reward: -1 <= reward <= 1]
+
+
+def from_data(kind: type[Data], data: Any, path: str = "") -> Data:
+    """Return plain JSON data as a value of a type: the way back from `to_data`.
+
+    That is one of JSON, `Any`, a `StrEnum` or a dataclass; `X | None`; a list, tuple or mapping of
+    one type; or `Annotated[X, check]`, with a function that is true of the values that are valid.
+    Fields of a dataclass that are `optional`, or have a default if none is, may be left out.
+
+    Raises:
+        ValueError: a part is missing, unknown or of another type; the message names its path.
+    """
+    any_kind: Any = kind
+    value: Data = _read(_shape(any_kind), data, path)
+    return value
+
+
+def _read(shape: tuple[Any, Any], value: Any, path: str) -> Any:
+    kind, inner = shape
+    if not inner and (type(value) is kind is not float or kind is Any):
+        return value
+    if kind is Annotated:
+        if inner[1](found := _read(inner[0], value, path)):
+            return found
+    elif kind is None:
+        return None if value is None else _read(inner[0], value, path)
+    elif isinstance(value, list) and kind in (list, tuple):
+        return kind([_read(inner[0], one, f"{path}[{n}]") for n, one in enumerate(value)])
+    elif isinstance(value, dict) and kind in (dict, Mapping):
+        return {name: _read(inner[1], one, f"{path}.{name}") for name, one in value.items()}
+    elif isinstance(value, dict) and inner:
+        shapes, needed = inner
+        if not needed <= value.keys() <= shapes.keys():
+            name = min(value.keys() - shapes or needed - value.keys())
+            raise _wrong(f"{path}.{name}", "is missing" if name in shapes else "is unknown")
+        return kind(**{k: _read(shapes[k], one, f"{path}.{k}") for k, one in value.items()})
+    elif kind is float and type(value) in (int, float) and -inf < value < inf:
+        return value
+    elif isinstance(kind, EnumType) and value in [*kind]:
+        return kind(value)
+    raise _wrong(path, f"can't be {json.dumps(value)[:80]}")
+
+
+@cache
+def _shape(kind: Any) -> tuple[Any, Any]:
+    """Return a type without its parameters, None for `X | None`; and what it is made of.
+
+    Of a dataclass that is the shapes of its fields, and the names of those that must be there.
+    """
+    inner = get_args(kind)
+    if get_origin(kind) is Annotated:
+        return Annotated, (_shape(inner[0]), inner[1])
+    if hasattr(kind, "__dataclass_fields__"):
+        types = get_type_hints(kind, include_extras=True)
+        shapes = {one.name: _shape(types[one.name]) for one in fields(kind) if one.init}
+        optional = {one.name for one in fields(kind) if one.metadata.get("optional")}
+        needed = {one.name for one in fields(kind) if one.default is one.default_factory is MISSING}
+        return kind, (shapes, shapes.keys() - optional if optional else needed)
+    plain = None if type(None) in inner else get_origin(kind) or kind
+    return plain, tuple(map(_shape, inner))
+
+
+def _wrong(path: str, problem: str) -> ValueError:
+    return ValueError(f"`{path.removeprefix('.')}` {problem}" if path else f"it {problem}")
 
 
 def well_formed(data: Data) -> Data:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from pytest_miniwob_agent.core.actions import AnyAction, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall, Usage, new_messages
-from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.data import Count, to_data
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.text import sanitize, sanitize_line, shorten, shorten_lines
 
@@ -136,8 +136,8 @@ class Origin:
     """
 
     purpose: str
-    trial: int
-    step: int
+    trial: Count
+    step: Count
     prompts: Mapping[str, str]
     actions: str
     page: str

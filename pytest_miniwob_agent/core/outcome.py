@@ -10,9 +10,9 @@ from enum import StrEnum
 from html import unescape
 from typing import Any
 
-from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.core.data import to_data
+from pytest_miniwob_agent.core.data import Count, Reward, to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture, NotRecorded
 from pytest_miniwob_agent.core.events import Called, Episode, Event
 
@@ -78,6 +78,16 @@ class Picture:
     boxes: tuple[tuple[int, int, int, int], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Counts of tokens, None if a server gave none; those of a cache are among the prompt's."""
+
+    prompt: Count | None
+    completion: Count | None
+    cached: Count = field(default=0, metadata={"optional": True})
+    written: Count = field(default=0, metadata={"optional": True})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """The outcome of one sample of an item.
@@ -85,18 +95,14 @@ class Result:
     `repeat` counts the samples from 1, and `setup` is that of the `Case`. `params` are the
     parameters of every model call, `prompts` the digest of each prompt file. `sent` has digests of
     the system messages, tools and parameters that the calls had, and of the agent's source.
-    `limits` are the `trials`, the `steps` per trial and the `calls` that were allowed, and
-    `any_reward`.
     `response_models` and `system_fingerprints` name what answered, as in the responses, sorted and
     without repetition. `reason` is a short text, empty if the outcome is conclusive. `test` is the
     node id of the item's test, without the case. `solved_at` is the trial that got the full reward,
     counting from 1; `endings` and `rewards` (from -1 to 1) have one entry per trial. `calls` counts
-    model calls by purpose, `tokens` those of `prompt` and `completion`: None if a server did not
-    report them; of the prompt also those that were `cached`, or `written` into a cache. `typings`
-    are those of the `steps` that entered text: the papers count a click and keys for each.
-    `payload` tells whether a prompt had the text of the page's attack: `shown`, `not shown`, or
-    `unknown` if prompts had pictures. `app` is `live` if the app that the item is on answered as
-    it is now, with recorded answers of the model.
+    model calls by purpose. `typings` are those of the `steps` that entered text: the papers count a
+    click and keys for each. `payload` tells whether a prompt had the text of the page's attack:
+    `shown`, `not shown`, or `unknown` if prompts had pictures. `app` is `live` if the app that the
+    item is on answered as it is now, with recorded answers of the model.
     """
 
     category: str
@@ -109,7 +115,7 @@ class Result:
     params: Mapping[str, Any] = field(default_factory=dict)
     prompts: Mapping[str, str] = field(default_factory=dict)
     sent: Mapping[str, str] = field(default_factory=dict, metadata={"optional": True})
-    limits: Mapping[str, int] | None = None
+    limits: Limits | None = None
     response_models: tuple[str, ...] = ()
     system_fingerprints: tuple[str, ...] = ()
     outcome: Status
@@ -117,13 +123,11 @@ class Result:
     test: str = ""
     solved_at: int | None = None
     endings: tuple[str, ...] = ()
-    rewards: tuple[float, ...] = ()
-    steps: int = 0
-    typings: int = field(default=0, metadata={"optional": True})
-    calls: Mapping[str, int] = field(default_factory=dict)
-    tokens: Mapping[str, int | None] = field(
-        default_factory=lambda: {"prompt": None, "completion": None}
-    )
+    rewards: tuple[Reward, ...] = ()
+    steps: Count = 0
+    typings: Count = field(default=0, metadata={"optional": True})
+    calls: Mapping[str, Count] = field(default_factory=dict)
+    tokens: Tokens = Tokens(None, None)
     payload: str = field(default="", metadata={"optional": True})
     app: str = field(default="", metadata={"optional": True})
 
@@ -137,8 +141,6 @@ class Result:
         answers = [call.completion for call in calls]
         found: dict[str, Any] = {}
         if status.conclusive:
-            cached = sum(answer.cached_tokens for answer in answers)
-            written = sum(answer.written_tokens for answer in answers)
             found = {
                 "solved_at": episode.solved_at,
                 "endings": tuple(map(str, episode.endings)),
@@ -146,12 +148,12 @@ class Result:
                 "steps": episode.steps,
                 "typings": episode.typings,
                 "calls": dict(Counter(call.purpose for call in calls)),
-                "tokens": {
-                    "prompt": add_tokens(answer.prompt_tokens for answer in answers),
-                    "completion": add_tokens(answer.completion_tokens for answer in answers),
-                    **({"cached": cached} if cached else {}),
-                    **({"written": written} if written else {}),
-                },
+                "tokens": Tokens(
+                    add_tokens(answer.prompt_tokens for answer in answers),
+                    add_tokens(answer.completion_tokens for answer in answers),
+                    sum(answer.cached_tokens for answer in answers),
+                    sum(answer.written_tokens for answer in answers),
+                ),
                 "payload": payload and _shown(payload, [call.prompt for call in calls]),
             }
         return cls(
@@ -204,9 +206,9 @@ class Result:
     def usage(self) -> Usage:
         """The model calls and their tokens."""
         calls, tokens = sum(self.calls.values()), self.tokens
-        if None in tokens.values():
+        if tokens.prompt is None or tokens.completion is None:
             return Usage(calls, uncounted=calls)
-        return Usage(calls, **{name: count or 0 for name, count in tokens.items()})
+        return Usage(calls, tokens.prompt, tokens.completion, 0, tokens.cached, tokens.written)
 
     def to_data(self) -> dict[str, Any]:
         """The result in plain JSON types."""

@@ -15,7 +15,6 @@ from pytest_miniwob_agent.agents.registry import source_of
 from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import (
     BudgetReached,
     Drift,
@@ -222,7 +221,7 @@ class ItemRun:
                     params=params,
                     prompts=self._log.prompts,
                     sent=sent,
-                    limits=to_data(limits),
+                    limits=limits,
                     app="live" if self.on_live_app else "",
                     reason=causes or parts.get("error", ""),
                 ),

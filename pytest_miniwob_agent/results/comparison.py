@@ -234,7 +234,7 @@ class Comparison:
         """
         return {
             side: {
-                name: add_tokens(result.tokens[name] for result in results)
+                name: add_tokens(getattr(result.tokens, name) for result in results)
                 for name in ("prompt", "completion")
             }
             for side, results in self._compared.items()
@@ -264,12 +264,11 @@ def _sent(name: str, results: Iterable[Result]) -> str:
 
 
 def _limits(result: Result) -> list[str]:
-    names = ("trials", "steps", "calls")
     limits = result.limits
     if not limits:
         return []
-    counts = [counted(limits[name], name[:-1]) for name in names]
-    return [", ".join([*counts, *(["any reward"] if limits.get("any_reward") else [])])]
+    counts = [counted(getattr(limits, name), name[:-1]) for name in ("trials", "steps", "calls")]
+    return [", ".join([*counts, *(["any reward"] if limits.any_reward else [])])]
 
 
 def _sample_counts(results: Results) -> str:

@@ -15,17 +15,18 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.core.data import canonical_json, changed_parts, to_data
+from pytest_miniwob_agent.core.data import Count, canonical_json, from_data, to_data
 from pytest_miniwob_agent.core.errors import NoResultsYet, UsageError
 from pytest_miniwob_agent.core.files import same_file, write_output
-from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.core.outcome import Result
+from pytest_miniwob_agent.core.secrets import Data
 from pytest_miniwob_agent.core.text import counted, listed
 
 VERSION = 2
@@ -74,8 +75,8 @@ class Shard:
 
     number: int
     of: int
-    selected: int
-    items: int
+    selected: Count
+    items: Count
     deselected: tuple[str, ...]
     suite: Mapping[str, str]
 
@@ -88,14 +89,12 @@ def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
     if "shard" not in head:
         return None
     try:
-        shard = Shard(**head["shard"] | {"deselected": tuple(head["shard"]["deselected"])})
-        texts = _are_texts(head["shard"]["deselected"]) and isinstance(shard.suite, dict)
-        counts = min(shard.selected, shard.items) >= 0
-        if texts and counts and 1 <= shard.number <= shard.of <= MOST_SHARDS:
-            return shard
-        raise ValueError
-    except (KeyError, TypeError, ValueError):
-        raise UsageError(f"{source} does not describe a shard; run the shard again") from None
+        shard = from_data(Shard, head["shard"], "shard")
+        if not 1 <= shard.number <= shard.of <= MOST_SHARDS:
+            raise ValueError(f"it can't be {shard}")
+    except ValueError as error:
+        raise UsageError(f"{source} does not describe a shard ({error}); run it again") from None
+    return shard
 
 
 @dataclass(frozen=True)
@@ -210,14 +209,10 @@ def read_results(
 def parse_results(text: str, source: str) -> Results:
     """Read the text of a results file; `source` names it in messages."""
     lines = text.removesuffix("\n").split("\n")
-    head = _object(lines[0], f"{source}:1")
-    if head.get("miniwob_results") != VERSION or not _are_texts(head.get("partial")):
-        raise UsageError(
-            f"{source}:1 is not the first line of a results file of version {VERSION}; write the "
-            "file again with pytest --miniwob-results=FILE"
-        )
+    head = _parsed(_head, lines[0], f"{source}:1")
     results = tuple(
-        _result(line, f"{source}:{number}") for number, line in enumerate(lines[1:], start=2)
+        _parsed(_result, line, f"{source}:{number}")
+        for number, line in enumerate(lines[1:], start=2)
     )
     if len(results) != (items := head.get("items")):
         raise UsageError(
@@ -231,36 +226,35 @@ def parse_results(text: str, source: str) -> Results:
                 f"{source}:{number} has {result.case} again, which line {first} has: a run writes "
                 "an item once; write the file again, or take it from its commit"
             )
-    return Results(results, tuple(head["partial"]), source, read_shard(head, f"{source}:1"))
+    return Results(results, head["partial"], source, read_shard(head, f"{source}:1"))
 
 
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
+def _parsed(parse: Callable[[dict[str, Any]], Data], line: str, where: str) -> Data:
     if line.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         raise UsageError(
             f"{where} is a conflict marker of a merge; take one side whole (git checkout --ours "
             "or --theirs), or write the file again"
         )
     try:
-        return dict(json.loads(line))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{where} is not a JSON object ({error}); write the file again") from None
+        return parse(from_data(dict[str, Any], json.loads(line)))
+    except (ValueError, UsageError, RecursionError) as error:
+        raise UsageError(
+            f"{where} is not as it was written ({error}); write the file again with pytest "
+            "--miniwob-results=FILE"
+        ) from None
 
 
-def _result(line: str, where: str) -> Result:
-    data = _object(line, where)
+def _head(data: dict[str, Any]) -> dict[str, Any]:
+    if (version := data.get("miniwob_results")) != VERSION:
+        raise ValueError(f"its `miniwob_results` is {version!r}, and not the version {VERSION}")
+    return data | {"partial": from_data(tuple[str, ...], data.get("partial"), "partial")}
+
+
+def _result(data: dict[str, Any]) -> Result:
     case = data.pop("case", None)
-    lists: dict[str, Any] = {name: tuple(v) for name, v in data.items() if isinstance(v, list)}
-    try:
-        result = Result(**{**data, **lists, "outcome": Status(data["outcome"])})
-        wrong = ", ".join(changed_parts({"case": case, **data}, result.to_data()))
-    except (KeyError, TypeError, ValueError) as error:
-        wrong = str(error)
-    if wrong:
-        raise UsageError(f"{where} is not as it was written ({wrong}); write the file again")
+    result = from_data(Result, data)
+    if case != result.case:
+        raise ValueError(f"`case` can't be {json.dumps(case)}")
     return result
 
 

@@ -335,7 +335,7 @@ def show_episodes(terminal: pytest.TerminalReporter, outcomes: Iterable[Outcome]
 
 
 def _allowed_trials(result: Result) -> int:
-    return result.limits["trials"] if result.limits else 0
+    return result.limits.trials if result.limits else 0
 
 
 def _row(name: str, results: Sequence[Result], columns: Sequence[int]) -> tuple[str, ...]:

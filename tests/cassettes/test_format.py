@@ -1,13 +1,16 @@
 """The file of a cassette: its format, reading what was written, and damaged files."""
 
 import json
+import re
 import string
+from dataclasses import replace
 
 import pytest
 import vcr
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from support.damage import damaged
 from support.projects import ROOT
 
 from pytest_miniwob_agent import CassetteError
@@ -21,6 +24,8 @@ from pytest_miniwob_agent.cassettes.format import (
 )
 from pytest_miniwob_agent.cassettes.tape import Call, Request
 from pytest_miniwob_agent.cassettes.upkeep import lint_folder
+from pytest_miniwob_agent.core.observations import SCREEN_VERSION
+from pytest_miniwob_agent.core.pace import Move
 
 from .cassette_files import ORIGIN, make_call
 
@@ -117,55 +122,57 @@ def replaced(old, new):
         (GOOD[:-4], "it is truncated"),
         ("interactions: [\n...\n", "did not find expected node content in line 2"),
         (replaced("schema: 1", "schema: 1\n\tx"), "in line 3, column 1"),
-        ("just words\n...\n", "it has no list of interactions"),
+        ("just words\n...\n", 'it can\'t be "just words"'),
+        ("version: 1\nschema: 1\n...\n", "`interactions` can't be null"),
         ("interactions: &a [*a]\n...\n", "an alias, as no cassette has"),
         (replaced("trial: 1", "trial: &a 1").replace("step: 0", "step: *a"), "an alias"),
         ("a: " + "[" * 100_000 + "]" * 100_000 + "\n...\n", "it is nested too deeply"),
         ("a: " + "- " * 100_000 + "\n...\n", "block sequence entries are not allowed"),
         ("- " * 100_000 + "1\n...\n", "it is nested too deeply"),
         (replaced("schema: 1", "schema: 1\nschema: 1"), "a key comes twice"),
-        (replaced("method: POST", "method: GET"), "a request that is not one to a model"),
-        (replaced("    method: POST\n", ""), "call 1 lacks its request or its"),
-        (replaced("headers: {}", "headers: 5"), "a request that is not one to a model"),
-        (replaced("headers: {}", "headers: {}\n    cookies: {}"), "a request that is not one to a"),
+        (replaced("method: POST", "method: GET"), 'call 1: `request.method` can\'t be "GET"'),
+        (replaced("    method: POST\n", ""), "call 1: `request.method` is missing"),
+        (replaced("headers: {}", "headers: 5"), "`request.headers` can't be 5"),
+        (replaced("headers: {}", "headers: {}\n    cookies: {}"), "`request.cookies` is unknown"),
         (replaced("model: m", "1: m"), "a key is not a string"),
-        (replaced("uri: /v1/chat/completions", "uri: []"), "a request that is not one to a model"),
+        (replaced("uri: /v1/chat/completions", "uri: []"), "`request.uri` can't be []"),
         ("interactions: !!python/name:os.system x\n...\n", "could not determine a constructor"),
         (replaced("step: 0", "step: 2026-01-01"), "could not determine a constructor"),
-        (replaced("version: 1", "version: 2"), "its version is 2 instead of 1"),
+        (replaced("version: 1", "version: 2"), "`version` can't be 2"),
         (replaced("schema: 1\n", ""), "its schema is None, and this version"),
         (replaced("schema: 1\n", "schema: 3\n"), "its schema is 3, and this version"),
         *[
-            (replaced("schema: 1\n", f"schema: 1\npace: {value}\n"), "its `pace` is no list")
-            for value in (
-                "5",
-                "[1]",
-                "[{trial: 1}]",
-                "[{trial: a, act: 1, after: '', before: '', ms: 1}]",
+            (replaced("schema: 1\n", f"schema: 1\npace: {value}\n"), f"`pace{problem}")
+            for value, problem in (
+                ("5", "` can't be 5"),
+                ("[1]", "[0]` can't be 1"),
+                ("[{trial: 1}]", "[0].act` is missing"),
+                ("[{trial: a, act: 1, after: '', before: '', ms: 1}]", '[0].trial` can\'t be "a"'),
             )
         ],
-        (replaced("code: 200", "code: 500"), "call 1 has a response of status 500"),
-        ("version: 1\nschema: 1\ninteractions:\n- 1\n...\n", "call 1 lacks its request or its"),
-        (replaced("    uri: /v1/chat/completions\n", ""), "call 1 lacks its request or its"),
-        (replaced("messages:", "massages:"), "call 1 has no chat messages"),
-        (replaced("content: click id=1", "content: 7"), "a response that is not an answer"),
-        (replaced("purpose: plan", "porpoise: plan"), "call 1 has no valid origin"),
+        (replaced("code: 200", "code: 500"), "call 1: `response.status.code` can't be 500"),
+        ("version: 1\nschema: 1\ninteractions:\n- 1\n...\n", "call 1: it can't be 1"),
+        (replaced("    uri: /v1/chat/completions\n", ""), "call 1: `request.uri` is missing"),
+        (replaced("messages:", "massages:"), "call 1: `request.body.messages` can't be null"),
+        (replaced("content: click id=1", "content: 7"), "`response.body` is not an answer"),
+        (replaced("messages:", "messages: []\n      massages:"), "it has no chat messages"),
+        (replaced("purpose: plan", "porpoise: plan"), "call 1: `call.porpoise` is unknown"),
         *[
             (replaced("step: 0", f"step: {value}"), "in line 7, column 11")
             for value in ("!!bool zz", '!!int ""', "!!int ':'", "!!float ''", f"1{':59' * 999}.5")
         ],
         (replaced("step: 0", f"step: {'9' * 5000}"), "in line 7, column 11"),
         *[
-            (replaced(old, new), "call 1 has no valid origin")
-            for old, new in (
-                ("step: 0", "step: [0]"),
-                ("step: 0", "step: -1"),
-                ("trial: 1", "trial: one"),
-                ("trial: 1", "trial: true"),
-                ("trial: 1", "trial: 1\n    normalized: null"),
-                ("trial: 1", "trial: 1\n    normalized: [[1]]"),
-                ("trial: 1", "trial: 1\n    answered_in: [1]"),
-                ("purpose: plan", "purpose: [1]"),
+            (replaced(old, new), f"call 1: `call.{problem}")
+            for old, new, problem in (
+                ("step: 0", "step: [0]", "step` can't be [0]"),
+                ("step: 0", "step: -1", "step` can't be -1"),
+                ("trial: 1", "trial: one", 'trial` can\'t be "one"'),
+                ("trial: 1", "trial: true", "trial` can't be true"),
+                ("trial: 1", "trial: 1\n    normalized: null", "normalized` can't be null"),
+                ("trial: 1", "trial: 1\n    normalized: [[1]]", "normalized[0]` can't be [1]"),
+                ("trial: 1", "trial: 1\n    answered_in: [1]", "answered_in` can't be [1]"),
+                ("purpose: plan", "purpose: [1]", "purpose` can't be [1]"),
             )
         ],
         *[
@@ -183,6 +190,28 @@ def test_a_damaged_cassette_is_an_error_with_its_place_and_a_hint(tmp_path, text
     assert message.startswith(f"{path}: not a readable cassette: ")
     assert problem in message
     assert "git checkout" in message
+
+
+ANY = re.compile(r"\.schema$|\.(body|headers)[.[]")
+"""What has parts of any type, and the version, which has a message of its own."""
+
+
+def test_any_part_of_another_type_is_an_error_with_its_call_and_path(tmp_path):
+    call = replace(make_call("one"), answered_in="a/m/t/2")
+    call.request = replace(call.request, normalized=("messages[1].id",))
+    move = Move(1, 0, "", "click-1", 50)
+    noted = {"pace": [move], "clock": 2e9, "recording": "all", "began_from": "ab12"}
+    write_cassette(tmp_path / "1.yaml", [call], screens=SCREEN_VERSION, **noted)
+    data = yaml.safe_load((tmp_path / "1.yaml").read_text(encoding="utf-8"))
+    for path, changed in damaged(data):
+        if not ANY.search(path):
+            text = yaml.safe_dump(changed, explicit_end=True)
+            (tmp_path / "1.yaml").write_text(text.removesuffix("...\n") + "...\n")
+            with pytest.raises(CassetteError) as error:
+                read_cassette(tmp_path / "1.yaml")
+            inner = path.removeprefix(".interactions[0]")
+            assert ("call 1: " in str(error.value)) == (inner != path)
+            assert f"`{inner[1:]}`" in str(error.value) or not inner
 
 
 def test_a_truncated_cassette_is_never_read(tmp_path):
@@ -205,8 +234,7 @@ def test_a_shipped_cassette_is_written_as_it_was_read_and_loaded_by_vcrpy(every)
     assert len(shipped) > 3000
     for path in shipped[::every]:
         calls, noted = load_cassette(path)
-        noted = {key: value for key, value in noted.items() if value is not None}
-        del noted["version"], noted["schema"]
+        noted = {"screens": noted.screens, "pace": noted.pace}
         assert dump_cassette(calls, **noted) == path.read_text(encoding="utf-8")
         with recorder.use_cassette(str(path)) as cassette:
             loaded = [

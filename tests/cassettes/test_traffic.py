@@ -2,10 +2,13 @@
 
 import base64
 import gzip
+import json
 
 import pytest
+from support.damage import damaged
 from support.projects import ROOT
 
+from pytest_miniwob_agent import CassetteError
 from pytest_miniwob_agent.cassettes import traffic as traffic_module
 from pytest_miniwob_agent.cassettes.folder import Used, find_cassette
 from pytest_miniwob_agent.cassettes.format import write_cassette
@@ -37,9 +40,11 @@ def record(folder, body=b"<h1>Notes</h1>", sent="text=milk", later=b"later"):
         Exchange(1, "Fetch", "GET", f"{url}/cut", failed=True),
     ]
     message = {"socket": 1, "type": "message", "body": bodies.write(later), "after": 3, "at": 0}
-    trial = Trial("Add milk.", "/", exchanges, [message], 1.0, 2)
-    traffic = plant(folder.parent, f"{folder.name}/{STEM}.traffic.jsonl")
-    traffic.write_text(Traffic(["http://app.localhost"], [trial]).dump())
+    trial = Trial("Add milk.", "/", 1.0, 2)
+    trial.exchanges, trial.messages = exchanges, [message]
+    tape = Traffic(["http://app.localhost"])
+    tape.trials.append(trial)
+    traffic = plant(folder.parent, f"{folder.name}/{STEM}.traffic.jsonl", tape.dump())
     return traffic, bodies.file_of(digest)
 
 
@@ -103,18 +108,18 @@ ANSWER = '{"socket": 1, "type": "answer", "after": 3, "at": 0, "status": 200, "s
     ("number", "text", "problem"),
     [
         (1, '{"schema": 1, "origins": []}', "`origins`"),
-        (1, '{"schema": 1, "origins": ["file:///etc"]}', "`origins`"),
-        (1, '{"schema": 1, "origins": [1]}', "`origins`"),
-        (1, "[]", "list indices"),
+        (1, '{"schema": 1, "origins": ["file:///etc"]}', "`origins[0]`"),
+        (1, '{"schema": 1, "origins": [1]}', "`origins[0]`"),
+        (1, "[]", "it can't be []"),
         (2, MESSAGE, "no trial has begun"),
         (2, '{"goal": "Add milk."}', "start"),
         (2, '{"goal": 1, "start": "/"}', "`goal` can't be 1"),
         (3, "[" * 100_000, "recursion"),
-        (3, "7", "no JSON object"),
+        (3, "7", "it can't be 7"),
         (3, '{"kind": "Fetch"}', "missing"),
         (4, f'{GET}, "headers": -1}}', "`headers`"),
-        (4, f'{GET}, "headers": 7}}', "range"),
-        (4, f'{GET}, "headers": [1]}}', "`headers`"),
+        (4, f'{GET}, "headers": 7}}', "`headers` can't be 7"),
+        (4, f'{GET}, "headers": [1]}}', "`headers[0]`"),
         (4, f'{GET}, "status": true}}', "`status`"),
         (4, f'{GET}, "body": "../../x"}}', "`body`"),
         (6, MESSAGE.replace("3", '"x"'), '`after` can\'t be "x"'),
@@ -125,7 +130,7 @@ ANSWER = '{"socket": 1, "type": "answer", "after": 3, "at": 0, "status": 200, "s
         (6, MESSAGE.replace('"socket": 1, ', ""), "`socket` is missing"),
         (6, MESSAGE.replace("}", ', "binary": true, "data": "?"}'), "base64"),
         (6, f"{ANSWER}}}", "`body` is missing"),
-        (6, f'{ANSWER}, "body": "", "headers": ["a: b"]}}', "`headers`"),
+        (6, f'{ANSWER}, "body": "", "headers": ["a: b"]}}', "`headers[0]`"),
         (6, MESSAGE.replace("}", ', "other": 1}'), "`other`"),
         (7, '{"reward": 1e9, "questions": 1}', "`reward`"),
         (7, '{"reward": NaN}', "`reward`"),
@@ -141,6 +146,32 @@ def test_a_wrong_value_is_found_with_its_line(folder, number, text, problem):
     assert (kind, name) == ("damaged", traffic.name)
     assert f"cassettes/{STEM}.traffic.jsonl:{number} can't be read: " in what
     assert problem in what
+
+
+EVENT = {
+    "data": "AA==", "binary": True, "name": "news", "last": "7", "retry": 1, "fatal": False,
+    "protocol": "", "code": 1000, "reason": "", "turn": 1,
+}  # fmt: skip
+MORE = {"screens": 1, "clock": 2e9, "code": {"reward": "ab12"}, "allow": ["a"]}
+
+
+def test_any_part_of_another_type_is_found_with_its_line_and_path(folder):
+    traffic, _ = record(folder)
+    lines = [json.loads(line) for line in traffic.read_text().splitlines()]
+    lines[0] |= MORE
+    lines[6] |= EVENT
+    lines.insert(7, json.loads(f'{ANSWER}, "body": "", "headers": [["a", "b"]]}}'))
+    lines[8] |= {"made": 4}
+    traffic.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(Traffic.load(traffic).trials[0].messages) == 2
+    for number, line in enumerate(lines):
+        for path, changed in damaged(line):
+            others = [*lines[:number], changed, *lines[number + 1 :]]
+            traffic.write_text("".join(json.dumps(other) + "\n" for other in others))
+            with pytest.raises(CassetteError) as error:
+                Traffic.load(traffic)
+            place = f".traffic.jsonl:{number + 1} can't be read: "
+            assert f"{place}`{path[1:]}`" in str(error.value) or path in ("", ".schema")
 
 
 def test_keys_are_found_in_requests_and_in_bodies(folder):

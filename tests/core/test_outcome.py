@@ -23,7 +23,7 @@ from pytest_miniwob_agent import (
     TrialStarted,
     Usage,
 )
-from pytest_miniwob_agent.core.outcome import Result
+from pytest_miniwob_agent.core.outcome import Result, Tokens
 
 CASE = Case("click-menu-2", "n-screen-n-step", 1000, 2)
 SCREEN = Observation("\ud800\x1b[2J\u202e<b>", (Element(1, "button", "Menu"),))
@@ -90,7 +90,7 @@ def test_the_history_is_that_of_the_episode_or_of_what_broke_off():
 def test_a_result_has_figures_only_of_an_episode_that_is_over():
     assert (SOLVED.result.solved_at, SOLVED.result.endings) == (2, ("failed", "correct"))
     assert (SOLVED.result.steps, SOLVED.result.calls) == (3, {"plan": 1})
-    assert SOLVED.result.tokens == {"prompt": 11, "completion": None}
+    assert SOLVED.result.tokens == Tokens(11, None)
     broken_off = BROKEN_OFF.result
     assert (broken_off.endings, broken_off.steps, broken_off.calls) == ((), 0, {})
     assert (broken_off.response_models, broken_off.system_fingerprints) == (("m-1",), ("fp",))

@@ -176,4 +176,6 @@ def test_a_clock_that_is_no_time_is_an_error(looks, app_pages, clock):
     for tape in app_pages.path.glob("cassettes/**/*.traffic.jsonl"):
         head, rest = tape.read_text().split("\n", 1)
         tape.write_text(f'{head.rpartition("clock")[0]}clock": {clock}}}\n{rest}')
-    app_pages.replay(errors=2).stdout.fnmatch_lines(["*.traffic.jsonl:1 can't be read: its clock*"])
+    app_pages.replay(errors=2).stdout.fnmatch_lines(
+        ["*.traffic.jsonl:1 can't be read: `clock` can't be*"]
+    )

@@ -8,7 +8,8 @@ import pytest
 from support.git import commit
 from support.projects import FAKE_PAGE, solve_menu, suite_of
 
-from pytest_miniwob_agent.core.outcome import Status
+from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.core.outcome import Status, Tokens
 from pytest_miniwob_agent.results.file import Results, read_results
 
 # One worker makes the recordings that the tests share.
@@ -76,8 +77,8 @@ class TestResults:
         assert (failed.outcome, failed.solved_at) == ("unsolved", None)
         assert failed.endings == ("failed", "failed")
         assert solved.calls == {"plan": 2, "summarise": 1}
-        assert (solved.steps, solved.tokens) == (2, {"prompt": 33, "completion": 9})
-        assert solved.limits == {"trials": 2, "steps": 30, "calls": 500}
+        assert (solved.steps, solved.tokens) == (2, Tokens(33, 9))
+        assert solved.limits == Limits(trials=2)
         assert (solved.rewards, failed.rewards) == ((1.0,), (-1.0, -1.0))
         assert (solved.response_models, solved.system_fingerprints) == (("m",), ())
         assert (solved.agent, solved.model, solved.params) == ("reflective", "m", {})

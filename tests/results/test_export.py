@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_miniwob_agent import Limits
 from pytest_miniwob_agent.cli import main
-from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.core.outcome import Result, Status, Tokens
 from pytest_miniwob_agent.plugins.export.table import COLUMNS
 from pytest_miniwob_agent.results.file import Results
 
@@ -28,7 +29,7 @@ def result(task="click-tab-2", seed=7, outcome=Status.SOLVED, **more):
     played = {"solved_at": 2, "endings": ("failed", "correct"), "rewards": (-1.0, 1.0)}
     return Result(
         category="n-screen-n-step", task=task, seed=seed, agent="tools", model="m", outcome=outcome,
-        limits={"trials": 5, "steps": 30, "calls": 500},
+        limits=Limits(),
         **(played if solved else {}), **more,
     )  # fmt: skip
 
@@ -36,7 +37,7 @@ def result(task="click-tab-2", seed=7, outcome=Status.SOLVED, **more):
 FULL = {
     "steps": 4,
     "calls": {"plan": 2, "reflect": 1},
-    "tokens": {"prompt": 2000, "completion": 100, "cached": 500},
+    "tokens": Tokens(2000, 100, cached=500),
     "response_models": ("m-1", "m-2"),
 }
 

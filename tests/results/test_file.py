@@ -1,11 +1,14 @@
 """The results file: writing, reading, and errors with the line that is wrong."""
 
 import json
+import math
 
 import pytest
+from support.damage import damaged
 
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.errors import UsageError
-from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.core.outcome import Result, Status, Tokens
 from pytest_miniwob_agent.results.file import Results, parse_results, read_results
 
 
@@ -13,12 +16,12 @@ def result(seed=1, repeat=1, outcome="solved", **more):
     defaults = {
         "category": "other", "task": "click-pie", "agent": "reflective", "model": "m",
         "params": {"temperature": 0.0}, "prompts": {"plan.txt": "ab12"},
-        "limits": {"trials": 5, "steps": 30, "calls": 500},
+        "limits": Limits(),
         "response_models": ("m-1",), "system_fingerprints": ("fp_1", "fp_2"),
         "solved_at": 1 if outcome == "solved" else None,
         "endings": ("correct",) if outcome == "solved" else ("cycle", "failed"),
         "rewards": (1.0,) if outcome == "solved" else (0.0, 0.5),
-        "steps": 3, "calls": {"plan": 2}, "tokens": {"prompt": 10, "completion": None},
+        "steps": 3, "calls": {"plan": 2}, "tokens": Tokens(10, None),
     }  # fmt: skip
     return Result(seed=seed, repeat=repeat, outcome=Status(outcome), **defaults | more)
 
@@ -77,29 +80,41 @@ def changed(**fields):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"^f:1 is not a JSON object .*write the file again"),
-        ("2\n", r"^f:1 is not a JSON object"),
-        ("[" * 100_000 + "\n", r"^f:1 is not a JSON object"),
-        ('{"a":1}\n', r"^f:1 is not the first line of a results file of version 2"),
-        ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 is not the first line"),
-        ('{"miniwob_results":2,"items":0}\n', r"^f:1 is not the first line"),
-        ('{"miniwob_results":2,"partial":"-x","items":0}\n', r"^f:1 is not the first line"),
-        ('{"miniwob_results":2,"partial":[1],"items":0}\n', r"^f:1 is not the first line"),
+        ("", r"^f:1 is not as it was written \(Expecting value: .*write the file again"),
+        ("2\n", r"^f:1 .* \(it can't be 2\)"),
+        ("[" * 100_000 + "\n", r"^f:1 .* \(maximum recursion depth"),
+        (
+            '{"a":1}\n',
+            r"^f:1 .* is None, and not the version 2\); write the file again with pytest",
+        ),
+        ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 .* is 3, and not the version 2"),
+        ('{"miniwob_results":2,"items":0}\n', r"^f:1 .* \(`partial` can't be null\)"),
+        ('{"miniwob_results":2,"partial":"-x","items":0}\n', r"^f:1 .* \(`partial` can't be \"-x"),
+        ('{"miniwob_results":2,"partial":[1],"items":0}\n', r"^f:1 .* \(`partial\[0\]` can't be 1"),
         ('{"miniwob_results":2,"partial":[]}\n', r"^f holds 0 items, but its .* says None"),
         ('{"miniwob_results":2,"partial":[],"items":2}\n', r"^f holds 0 items, but .* says 2"),
         (changed() + "<<<<<<< HEAD\n", r"^f:3 is a conflict marker of a merge; take one side"),
-        (changed() + "\n", r"^f:3 is not a JSON object"),
+        (changed() + "\n", r"^f:3 is not as it was written \(Expecting value"),
         (
             changed(outcome="slved"),
-            r"^f:2 is not as it was written \('slved' is not a valid Status",
+            r"^f:2 is not as it was written \(`outcome` can't be \"slved\"\)",
         ),
+        (changed(model="drop"), r"^f:2 .* \(`model` is missing\); write the file"),
+        (changed(modle="m"), r"^f:2 .* \(`modle` is unknown\)"),
+        (changed(case="other/click-pie/2"), r"^f:2 .* \(`case` can't be \"other/click-pie/2\"\)"),
+        (changed(system_fingerprints="drop"), r"^f:2 .* \(`system_fingerprints` is missing\)"),
+        (changed(calls={"plan": "3"}), r"^f:2 .* \(`calls.plan` can't be \"3\"\)"),
+        (changed(calls={"plan": True}), r"^f:2 .* \(`calls.plan` can't be true\)"),
+        (changed(steps=-1), r"^f:2 .* \(`steps` can't be -1\)"),
+        (changed(tokens={"prompt": 10}), r"^f:2 .* \(`tokens.completion` is missing\)"),
+        (changed(tokens={"thought": 10}), r"^f:2 .* \(`tokens.thought` is unknown\)"),
+        (changed(limits={"trials": 5}), r"^f:2 .* \(`limits.calls` is missing\)"),
         (
-            changed(model="drop"),
-            r"^f:2 .* missing 1 required .*argument: 'model'\); write the file",
+            changed(limits={"trials": 0, "steps": 1, "calls": 1}),
+            r"^f:2 .* \(trials must be at least 1",
         ),
-        (changed(modle="m"), r"^f:2 is not as it was written \(.* 'modle'.*\)"),
-        (changed(case="other/click-pie/2"), r"^f:2 .* \(case\)"),
-        (changed(system_fingerprints="drop"), r"^f:2 .* \(system_fingerprints\)"),
+        (changed(rewards=[1.5]), r"^f:2 .* \(`rewards\[0\]` can't be 1.5\)"),
+        (changed(rewards=[math.nan]), r"^f:2 .* \(`rewards\[0\]` can't be NaN\)"),
         (
             Results((result(1), result(2), result(1, outcome="unsolved"))).text(),
             r"^f:3 has other/click-pie/1 again, which line 2 has: .*write the file again",
@@ -109,6 +124,18 @@ def changed(**fields):
 def test_an_error_in_a_file_is_reported_with_its_line(text, message):
     with pytest.raises(UsageError, match=message):
         parse_results(text, "f")
+
+
+def test_any_part_of_another_type_is_reported_with_its_path():
+    more = {"setup": "a/m", "sent": {"tools": "ab12"}, "typings": 1, "payload": "shown"}
+    full = result(**more, app="live", tokens=Tokens(10, 2, 3, 4), limits=Limits(any_reward=True))
+    head, line = Results((full,)).text().splitlines()
+    for path, changed in damaged(json.loads(line)):
+        if not path.startswith(".params."):
+            with pytest.raises(UsageError) as error:
+                parse_results(f"{head}\n{json.dumps(changed)}\n", "f")
+            assert str(error.value).startswith("f:2 is not as it was written (")
+            assert f"(`{path[1:]}`" in str(error.value) or path in ("", ".case")
 
 
 def test_any_text_is_written_and_read(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from support.made_results import joined, make_result, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.outcome import Tokens
 from pytest_miniwob_agent.models.budget import Price
 from pytest_miniwob_agent.results.comparison import Limit
 from pytest_miniwob_agent.results.file import Results
@@ -342,7 +343,7 @@ class TestLimits:
         [
             ("items,steps:+10%", {}, None, "passed"),
             ("items,tokens:+10%", {}, None, "passed"),
-            ("items,tokens:+10%", {"tokens": {"prompt": None, "completion": None}}, None,
+            ("items,tokens:+10%", {"tokens": Tokens(None, None)}, None,
              "inconclusive"),
             ("items,cost:+5%", {}, None, "inconclusive"),
             ("items,cost:+5%", {}, {"m": Price(1.0, 2.0)}, "passed"),

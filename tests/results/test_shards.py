@@ -57,7 +57,7 @@ def test_a_damaged_head_is_an_error_that_names_the_line(shard):
     head = {"items": 0, "miniwob_results": 2, "partial": [], "shard": SHARD}
     assert parse_results(f"{json.dumps(head)}\n", "f").shard == Shard(**SHARD | {"deselected": ()})
     text = f"{json.dumps({**head, 'shard': shard})}\n"
-    with pytest.raises(UsageError, match=r"^f:1 does not describe a shard; run the shard again"):
+    with pytest.raises(UsageError, match=r"^f:1 does not describe a shard \(.*\); run it again"):
         parse_results(text, "f")
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from pytest_miniwob_agent.core.actions import Click, Enter, Press
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import Cause
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -119,7 +118,7 @@ def made_up(case, solved_at=1, *, trials=5, goal="", text="click id=1", **fields
         Status.UNSOLVED if solved_at is None else Status.SOLVED,
         params={"temperature": 0},
         prompts={"plan.txt": "0123456789ab"},
-        limits=to_data(Limits(trials=trials)),
+        limits=Limits(trials=trials),
     )
     outcome = Outcome(
         result=result,

@@ -1,6 +1,6 @@
 """Results that no run has produced, for tests of comparisons, gates and their output."""
 
-from pytest_miniwob_agent.core.outcome import Result, Status
+from pytest_miniwob_agent.core.outcome import Result, Status, Tokens
 from pytest_miniwob_agent.results.file import Results
 
 HOSTILE = (
@@ -46,7 +46,7 @@ def make_result(seed, solved=True, category="n-screen-n-step", **fields):
         "prompts": {"plan.txt": "aa", "reflect.txt": "bb"},
         "outcome": Status.SOLVED if solved else Status.UNSOLVED, "solved_at": 1 if solved else None,
         "endings": ("correct",) if solved else ("cycle", "cycle", "failed"), "steps": 3,
-        "calls": {"plan": 2}, "tokens": {"prompt": 1000, "completion": 10},
+        "calls": {"plan": 2}, "tokens": Tokens(1000, 10),
     }  # fmt: skip
     return Result(category=category, seed=seed, **defaults | fields)
 
@@ -62,7 +62,7 @@ def after():
     new = {
         "model": "m2", "params": {"temperature": 1}, "calls": {"plan": 2, "reflect": 1},
         "prompts": {"plan.txt": "cc", "reflect.txt": "bb", "extra.txt": "dd"},
-        "tokens": {"prompt": None, "completion": 20},
+        "tokens": Tokens(None, 20),
     }  # fmt: skip
     easy = [make_result(seed, category="1-screen-1-step", **new) for seed in range(10)]
     hard = [make_result(seed, seed not in (1, 5, 6), **new) for seed in range(20)]

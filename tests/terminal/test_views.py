@@ -8,6 +8,7 @@ from support.git import git
 from support.made_results import HOSTILE, after, before, joined, make_result, run_of
 
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.text import wrap
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results
@@ -114,7 +115,7 @@ class TestText:
 
 def runs(limits=5, answered=("m-2025",), fingerprints=("fp_1",), **fields):
     """Results with differences that may explain a change: limits, and what answered."""
-    limits = limits and {"trials": limits, "steps": 30, "calls": 500}
+    limits = limits and Limits(limits)
     fields |= {"response_models": answered, "system_fingerprints": fingerprints, "limits": limits}
     return Results(tuple(make_result(seed, **fields) for seed in range(3)))
 

@@ -50,7 +50,7 @@ begin."""
 
 def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
     """Return a result's row of the table; None for what is unknown."""
-    tokens, limits = result.tokens, result.limits or {}
+    tokens, limits = result.tokens, result.limits
     cost = usage_cost(result.usage, prices.get(result.model)) if prices else None
     row = {
         "response_model": ", ".join(result.response_models) or None,
@@ -59,13 +59,13 @@ def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
         "reward": max(result.rewards, default=None),
         "trials": len(result.endings),
         "calls": sum(result.calls.values()),
-        "prompt_tokens": tokens["prompt"],
-        "completion_tokens": tokens["completion"],
-        "cached_tokens": tokens.get("cached"),
+        "prompt_tokens": tokens.prompt,
+        "completion_tokens": tokens.completion,
+        "cached_tokens": tokens.cached or None,
         "cost": cost,
-        "most_trials": limits.get("trials"),
-        "most_steps": limits.get("steps"),
-        "any_reward": bool(limits.get("any_reward")),
+        "most_trials": limits and limits.trials,
+        "most_steps": limits and limits.steps,
+        "any_reward": bool(limits and limits.any_reward),
         "reason": result.reason or None,
     }
     return {name: row[name] if name in row else getattr(result, name) for name in COLUMNS}

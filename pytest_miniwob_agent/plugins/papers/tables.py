@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.results.file import Results, Samples
 from pytest_miniwob_agent.results.statistics import below, p_worse
@@ -239,10 +240,10 @@ class Paper:
 
     def _browsergym(self) -> Table:
         """The solved rate under BrowserGym's protocol; without rows for runs by another one."""
-        protocol = {"any_reward": True, **{name: BROWSERGYM[name] for name in ("trials", "steps")}}
-        runs = [dict(result.limits or {}) for result in self.conclusive]
+        protocol = Limits(BROWSERGYM["trials"], BROWSERGYM["steps"], any_reward=True)
+        runs = [result.limits for result in self.conclusive]
         rows: list[dict[str, Any]] = []
-        if runs and all(protocol.items() <= limits.items() for limits in runs):
+        if runs and all(one and replace(one, calls=protocol.calls) == protocol for one in runs):
             times = PROBLEM_LISTS["browsergym"].read()
             shares = {
                 (samples.results[0].task, samples.results[0].seed): float(_within(samples, 1))

@@ -101,7 +101,7 @@ def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
         "cause": _cause(outcome),
         "solvedAt": result.solved_at,
         "trials": len(trials),
-        "allowed": result.limits["trials"] if result.conclusive and result.limits else None,
+        "allowed": result.limits.trials if result.conclusive and result.limits else None,
         "steps": sum(isinstance(event, Acted) for event in events),
         "calls": len(completions),
         "tokens": sum(known) if known and len(known) == len(counts) else None,
