@@ -53,7 +53,7 @@ def check_loopback() -> None:
 
 
 class LoopbackServer:
-    """Serves a WSGI application (PEP 3333) in so many threads.
+    """Serves a WSGI application (PEP 3333) in a pool of threads.
 
     Attributes:
         port: the port that it listens on; for port 0 the system chooses one.
@@ -113,7 +113,7 @@ class _InTurn(ssl.SSLSocket):
 
     OpenSSL allows one call at a time on a connection
     (https://docs.openssl.org/3.0/man7/openssl-threads/): a request that is sent while session
-    tickets are read may wait for ever. So calls take turns, and none waits for data in its turn.
+    tickets are read may wait forever. So calls take turns, and none waits for data in its turn.
     """
 
     _turn: threading.Lock

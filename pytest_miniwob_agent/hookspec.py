@@ -126,7 +126,7 @@ def pytest_miniwob_page(
 ) -> Page | None:
     """Open the page of an item, as it is neither the package's nor of a folder of pages.
 
-    A page whose answers are recorded beside the model's calls has a `tape` (`PageTape`).
+    A page whose answers are recorded along with the model's calls has a `tape` (`PageTape`).
 
     Args:
         request: that of the fixture `miniwob_page`.

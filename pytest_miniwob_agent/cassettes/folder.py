@@ -7,7 +7,7 @@ calls, see `files` and `traffic`.
 
 Agents, models and tasks have names of their own in a path, on every file system. A plain name
 (lower-case ASCII letters, digits, `_`, `.` and `-`) is kept as it is. Any other becomes lower-case
-and gets a digest of the original behind a `~`, which no plain name holds: `vendor/x:free` is
+and gets a digest of the original after a `~`, which no plain name holds: `vendor/x:free` is
 `vendor_x_free~4dc9217baf56`. That of a perturbed task has the perturbation there: `shop~overlay`.
 """
 
@@ -101,7 +101,7 @@ def sharing_group(stem: str, family: str = "") -> str:
 def siblings(folder: Path, stem: str, family: str = "") -> list[str]:
     """Return the other recorded stems of a stem's group, those of its own agent first.
 
-    Of a family are its agent (`reflective`) and those whose names go on behind it with a `-`
+    A family is its agent (`reflective`) and those whose names continue it with a `-`
     (`reflective-plain-memory`). A recording that is under way counts.
     """
     group, own = sharing_group(stem, family), stem.partition("/")[0]

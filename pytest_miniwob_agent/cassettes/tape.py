@@ -98,7 +98,7 @@ class Call:
         answer: the response's body: parsed JSON, or the text of an event stream.
         origin: where in its item the call was made; None for a completion of a batch that no run
             has used yet.
-        written: its text in a file, so that it is made once; empty if it has to be made anew.
+        written: its text in a file, so that it is made once; empty if it has to be made again.
         answered_in: the stem of the other item that the answer was taken from; empty if the item
             has asked for it itself.
         status: 200, or the HTTP status with which the server refused the call.
@@ -187,7 +187,7 @@ def _joined_pieces(events: Sequence[Any]) -> set[str]:
 
 
 def batch_id(stem: str, key: str, earlier: int) -> str:
-    """Return the id of an item's request in a batch file, after so many equal ones."""
+    """Return the id of an item's request in a batch file; `earlier` equal ones precede it."""
     return f"{stem}#{digest(key)}-{earlier}"
 
 

@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end = given.index("--") if "--" in given else len(given)
     _add_commands(parser, given[:end])
     options = parser.parse_args(given[:end])
-    if hasattr(options, "pytest_args"):  # argparse takes none behind an option
+    if hasattr(options, "pytest_args"):  # argparse takes no positional arguments after an option
         options.pytest_args += given[end + 1 :]
     elif others := given[end + 1 :]:
         parser.error(

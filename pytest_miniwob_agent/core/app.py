@@ -44,7 +44,7 @@ _BOUNDARY = re.compile(rb"\A--(-+WebKitFormBoundary\w+)")
 
 
 SAID = {"OPEN": "the socket", "SEND": "a message on the socket", "CLOSE": "the end of the socket"}
-"""What a page does with a socket, by the names that stand for methods."""
+"""What a page does with a socket, by names that are used as methods."""
 
 PageMessage = dict[str, Any]
 """What comes to a page later than it was asked for: `socket` is a number, `type` that of an event,
@@ -502,7 +502,7 @@ class App(Source, Protocol):
         """In a block, let the page's clock go no faster than real time, if the app is live."""
 
     def is_ready(self, trial: AppTrial, waited: float) -> bool:
-        """Return True if the trial can begin, so many seconds after its page has been loaded."""
+        """Return True if the trial can begin; its page was loaded `waited` seconds ago."""
 
     def judge(self, trial: AppTrial, *, driven: bool = False) -> float:
         """Return the reward, also of a page that is driven by a program; 0 while undecided."""

@@ -20,7 +20,7 @@ def split_task(task: str) -> tuple[str, str]:
 class Case:
     """One problem: a task of a category, generated from a seed.
 
-    The task of a perturbed problem has the perturbation behind a `~`: `shop~overlay`.
+    The task of a perturbed problem has the perturbation after a `~`: `shop~overlay`.
     `repeat` numbers the recorded samples of the same problem from 1. If a test has several
     agents or models, `setup` is the folder of the case's cassettes: `tools/gpt-5`.
     """
@@ -45,7 +45,7 @@ class Case:
 
     @property
     def group(self) -> str:
-        """The category, behind the set-up if there is one."""
+        """The category, after the set-up if there is one."""
         return f"{self.setup}/{self.category}" if self.setup else self.category
 
     @property

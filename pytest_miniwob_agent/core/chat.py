@@ -57,7 +57,7 @@ class Message:
     """A message of a conversation, for people to read.
 
     `role` is the server's word for who speaks. `tool_call_id` is that of the call which a tool's
-    result belongs to. A picture stands in the text as `[picture pictures/<digest>.png]`.
+    result belongs to. In the text, a picture is `[picture pictures/<digest>.png]`.
     """
 
     role: str

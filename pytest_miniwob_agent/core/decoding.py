@@ -1,4 +1,4 @@
-r"""What data says beside what it shows: unpacked, without escapes, and in its Base64.
+r"""What data hides: what it is unpacked, without escapes, and in its Base64.
 
 `views` yields text to search, not to show: it is garbage if data only looks encoded.
 """
@@ -33,7 +33,7 @@ _TO_BASE64 = bytes(ord(_ALPHABET.get(code, " ")) for code in range(256))
 # Length of Base64 that is decoded: that of 12 characters.
 _LEAST = 16
 
-# Length from which on Base64 is that of a file; a shorter one may begin amid others, as a path.
+# Base64 of this length is a file's; a shorter one may begin in the middle of a word, as of a path.
 _FILE = 2_000
 
 # An escape of JavaScript, JSON or Python.

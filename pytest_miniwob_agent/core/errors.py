@@ -124,8 +124,8 @@ class Drift(NotRecorded):
 class Pending(CassetteError):
     """Deferred recording: this call has no completion yet.
 
-    `request` is the call as one line of a Batch API input file, and beside it the `group` of items
-    that share its answer.
+    `request` is the call as one line of a Batch API input file, and `group` names the items that
+    share its answer.
     """
 
     def __init__(self, request: Mapping[str, Any], group: str = "") -> None:

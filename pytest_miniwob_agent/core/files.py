@@ -95,7 +95,7 @@ def _encoded(content: str | bytes) -> bytes:
 
 
 def write_gitignore(folder: Path) -> None:
-    """Have git ignore a folder, which is made if needed, by a file of its own."""
+    """Have git ignore a folder; makes it if needed."""
     if not (path := folder / ".gitignore").exists():
         write_atomically(path, "*\n")
 
@@ -159,7 +159,7 @@ def same_file(one: Path, other: Path) -> bool:
 
 
 def shown_from_here(path: Path) -> Path:
-    """The path to show in a command: relative to the working directory, also where it is beside.
+    """The path to show in a command: relative to the working directory, even with `..`.
 
     A path that has nothing in common with the working directory stays absolute.
     """

@@ -179,7 +179,7 @@ class Result:
 
     @property
     def group(self) -> str:
-        """The category, behind the set-up if there is one."""
+        """The category, after the set-up if there is one."""
         return self.identity.group
 
     @property

@@ -136,7 +136,7 @@ class Pace:
     def note(self, name: str, ms: int, *, moved: bool, held: bool, waits: bool) -> None:
         """Note what comes now, and where the clock is if it has moved.
 
-        If the program `waits` for a promise, the clock may also go on behind it, or before.
+        If the program `waits` for a promise, the clock may also go on after it, or before.
         """
         with self._mutex:
             move = Move(self._trial, self._act, self._last, name, ms, held)

@@ -39,7 +39,7 @@ class Page(Protocol):
         """
 
     def html(self) -> str:
-        """Return the visible page as HTML; empty once the page has judged, and behind a dialog.
+        """Return the visible page as HTML; empty once the page has judged, and under a dialog.
 
         Attributes such as `value` are as they are now; `data-ref` is the id that actions take.
         """
@@ -399,7 +399,7 @@ class PageTape(Protocol):
         """Return how the requests of a checked app differ from its tape's."""
 
     def finish(self, calls: int, *, solved: bool) -> None:
-        """End an episode of so many model calls: check it, or write what was recorded.
+        """End an episode of that many model calls: check it, or write what was recorded.
 
         Raises:
             Drift: the tape has something that was not asked for.

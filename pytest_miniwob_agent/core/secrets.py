@@ -5,7 +5,7 @@ names the secrets, and `refuse` is an error. Data is searched as it is, and not 
 escape such as `\n` there puts a letter in front of a key. So data of any kind is walked to its
 strings.
 
-A string is a secret by its value: it has the form of an issuer's keys, or it stands behind a name
+A string is a secret by its value: it has the form of an issuer's keys, or it follows a name
 such as `apiKey` and is not made of words, as names and placeholders are.
 """
 
@@ -49,7 +49,7 @@ _PICTURE = re.compile(
 # letter that is a length in binary data.
 _START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=[\0-\x1f\x7f-\x9f\ufffd][A-Za-z0-9]))"
 
-# The same behind the first character: a rare one is searched for faster.
+# The same after the first character: a rare one is searched for faster.
 _BEGUN = r"(?:(?<![A-Za-z0-9].)|(?<=\\[nrt].))"
 
 # Stands between a name and its value in code, JSON, YAML, headers and queries.

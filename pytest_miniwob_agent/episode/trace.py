@@ -34,7 +34,7 @@ _PATIENCE = 200
 
 
 class Stopped(BaseException):
-    """Ends an agent that goes on after errors for ever; no `except Exception` catches it."""
+    """Ends an agent that goes on after errors forever; no `except Exception` catches it."""
 
 
 class Log:
@@ -47,7 +47,7 @@ class Log:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All events so far; calls stand in the order in which they were begun."""
+        """All events so far; calls are in the order in which they were begun."""
         return tuple(event for event in self._events if event is not None)
 
     def write(self, event: Event, place: int | None = None) -> None:

@@ -2,8 +2,8 @@
 
 Servers and agents may send any JSON: what has another form than expected is read as empty. A
 picture is data, or a reference to a file: the path below the cassette folder,
-`pictures/<digest>.png`. It stands in the place of a data URL (`image_url` of Chat Completions and
-Responses), or of the `data` beside a media type (Messages).
+`pictures/<digest>.png`. It replaces a data URL (`image_url` of Chat Completions and
+Responses), or the `data` beside a media type (Messages).
 """
 
 from __future__ import annotations

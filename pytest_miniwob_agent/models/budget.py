@@ -33,7 +33,7 @@ from pytest_miniwob_agent.core.files import write_atomically
 _POLL = 0.02
 
 MAX_ITEMS_WITHOUT_ANSWER = 3
-"""So many items in a row without an answer from the server end the run."""
+"""This number of items in a row without an answer from the server ends the run."""
 
 ENDED = "the run was stopped"
 """The reason why the workers of a run that is over, or is to end, may make no more calls."""

@@ -48,7 +48,7 @@ def sent_only_strings(params: Mapping[str, Any], url: str | None) -> list[str]:
     for name in SENT_ONLY:
         for value in (params.get(name) or {}).values():
             texts += map(str, value if isinstance(value, list) else [value])
-    # The word behind `Bearer` and the like, too, as a server may quote it alone.
+    # The word after `Bearer` and the like, too, as a server may quote it alone.
     return sorted({*texts, *(text.rpartition(" ")[2] for text in texts)})
 
 

@@ -16,7 +16,7 @@ class Perturbation:
     """A way to make a page harder; the task stays the same (docs/robustness.md).
 
     Args:
-        name: what ids and folders of cassettes have behind a `~`.
+        name: what ids and folders of cassettes have after a `~`.
         script: JavaScript that runs before the scripts of each page, with the object `page`; empty
             for a change elsewhere, such as of the model.
         needs: `declaration` if a page must declare something for it (`task.perturb`,

@@ -36,7 +36,7 @@ TEST = f"exact if at most {statistics.FEW} changed, else by the score test"
 
 _OF_TWINS = (
     "Solved samples in percent, with the exact 95 % interval. Points are the change over the pairs "
-    "with its 95 % interval; p is two-sided, exact for up to 25 changed items, and behind it "
+    "with its 95 % interval; p is two-sided, exact for up to 25 changed items, and in brackets "
     "corrected by Holm's method for the number of kinds."
 )
 _OF_ATTACKS = (
