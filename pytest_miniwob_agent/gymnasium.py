@@ -24,13 +24,13 @@ MAX_SEED = 2**31
 
 
 class Unicode(spaces.Text):
-    """Any text."""
+    """Any string."""
 
     def __init__(self) -> None:
         super().__init__(max_length=200, min_length=0)
 
     def contains(self, x: Any) -> bool:
-        """Return True for every text."""
+        """Return True for every string."""
         return isinstance(x, str)
 
 

@@ -1,6 +1,6 @@
-"""Prompt texts, one file per prompt: from the user's folder, else from the agent's.
+"""Prompts, one file each: from the user's folder, else from the agent's.
 
-A text is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for a dollar sign.
+A file is a `string.Template`: `$goal` or `${goal}` stands for a value, `$$` for a dollar sign.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pytest_miniwob_agent.core.text import nearest
 
 
 class Prompt(str):
-    """A text with the digests of its prompt files, by name, and its pictures (PNG).
+    """A string with the digests of its prompt files, by name, and its pictures (PNG).
 
-    The text calls the pictures `[picture 1]` and so on.
+    It calls the pictures `[picture 1]` and so on.
     """
 
     __slots__ = ("files", "pictures")
@@ -55,11 +55,11 @@ class Prompt(str):
 
 
 class Prompts:
-    """The prompt texts of one agent.
+    """The prompts of one agent.
 
     Args:
-        built_in_folder: the folder of the agent's texts (`*.txt`).
-        users_folder: the user's texts; each file replaces the agent's of the same name.
+        built_in_folder: the folder of the agent's prompts (`*.txt`).
+        users_folder: the user's prompts; each file replaces the agent's of the same name.
 
     Raises:
         UsageError: the user's folder does not exist, or a file in it has the name of no prompt.
@@ -82,7 +82,7 @@ class Prompts:
             self._files[path.stem] = path
 
     def fill(self, name: str, /, **values: str) -> Prompt:
-        """Fill in the values of a prompt, each a text or a `Prompt`.
+        """Fill in the values of a prompt, each a string or a `Prompt`.
 
         Raises:
             UsageError: the file names an unknown value, or lacks one.

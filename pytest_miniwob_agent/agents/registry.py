@@ -37,7 +37,7 @@ def load_agent(
 ) -> Agent:
     """Make the agent of a name, of this package or an installed one, or of `package.module:Class`.
 
-    The class is called with `params`, and with `prompts=FOLDER` where a folder of the user's
+    The class is called with `params`, and with `prompts=FOLDER` if a folder of the user's
     prompts is given. It also gets those of `item` for which it has a parameter: `task`, the name of
     the item's task, for worked examples (the page does not show that name); `seed`; and `folder`,
     that of the item's test. A command line, which has a blank, is one for the agent `program`.
@@ -95,7 +95,7 @@ def checked(agent: object, given: str) -> Agent:
     return agent
 
 
-def source_of(agent: Agent) -> dict[str, str]:
+def source_digest(agent: Agent) -> dict[str, str]:
     """Return the digest of the source file of an agent that is not of this package, by its name."""
     module = inspect.getmodule(type(agent))
     file = Path(getattr(module, "__file__", None) or "")
@@ -105,7 +105,7 @@ def source_of(agent: Agent) -> dict[str, str]:
 
 
 def prompt_files(name: str) -> list[Path]:
-    """Return the prompt files of an agent: the texts in the folder `prompts` beside its module.
+    """Return the prompt files of an agent: those in the folder `prompts` beside its module.
 
     Raises:
         UsageError: the agent is not found, or has no such files.
@@ -126,7 +126,6 @@ def named_agents(hook: HookRelay | None = None) -> dict[str, str]:
 
 
 def _find_class(name: str, hook: HookRelay | None = None) -> Callable[..., Any]:
-    """Import the class of an agent, or a function that makes one."""
     target = DEFAULT.get(name) or (name if ":" in name else "")
     if not target:
         named = named_agents(hook)
@@ -154,7 +153,6 @@ def _find_class(name: str, hook: HookRelay | None = None) -> Callable[..., Any]:
 
 
 def _find_installed(name: str, others: Sequence[str]) -> str:
-    """Find the `package.module:Class` of a name in the metadata of the installed packages."""
     installed = entry_points(group=GROUP)
     named = installed.select(name=name)
     found = sorted((entry.dist.name if entry.dist else "?", entry.value) for entry in named)
@@ -177,7 +175,7 @@ def _find_installed(name: str, others: Sequence[str]) -> str:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Return the value of a parameter; a `UsageError` if it is none of the choices."""
+    """Return the value of a parameter; a `UsageError` if it is not one of the choices."""
     if value not in choices:
         raise UsageError(
             f"--miniwob-agent-params: {name} {value!r} is not one of {', '.join(choices)}"

@@ -49,7 +49,7 @@ CLOSE = "Page.handleJavaScriptDialog"
 """The command that answers a dialog."""
 
 ABORTED = "net::ERR_ABORTED"
-"""The browser's error where it stays at its page: an address leads to a download, for instance."""
+"""The browser's error if it stays at its page: an address leads to a download, for instance."""
 
 MOST_DIALOGS = 100
 """Dialogs in a row after which a page opens them without end."""
@@ -90,7 +90,7 @@ class Sent:
     evaluates: bool = False
 
     def end(self) -> None:
-        """Answer it for a window that is closed, where only the value of a script is missed."""
+        """Answer it for a window that is closed: only the value of a script is missed then."""
         error = {"error": {"message": "its window is detached"}}
         self.answer = error if self.evaluates else {"result": {}}
 
@@ -142,7 +142,6 @@ class Client:
         self._socket.send(text)
 
     def _read(self) -> None:
-        """Take what the browser sends, until the connection is closed."""
         try:
             while True:
                 self._take(str(self._socket.recv()))
@@ -157,13 +156,11 @@ class Client:
         self._lose(f"what the browser sent could not be handled: {type(error).__name__}: {error}")
 
     def _lose(self, why: str) -> None:
-        """Tell whoever waits that nothing more will come."""
         with self.changed:
             self.lost = self.lost or why
             self.changed.notify_all()
 
     def _take(self, text: str) -> None:
-        """Take a message: an answer or an event."""
         message: Message = json.loads(text)
         if "\\ud" in text:  # a page's text may hold half of a surrogate pair
             message = well_formed(message)
@@ -175,7 +172,6 @@ class Client:
                 handle({**message["params"], "session": message.get("sessionId")})
 
     def _take_answer(self, message: Message) -> Sent:
-        """Keep an answer with the command that it is for, which is returned."""
         with self.changed:
             sent = self._waiting.pop(message["id"])
             sent.answer = sent.answer or message
@@ -219,7 +215,7 @@ class DevTools(Client):
         self._loaded = ""
         """The page of the window, and the last one that has loaded, by the ids of their loaders."""
         self._last: Sequence[Sent] = ()  # commands that were sent last
-        self._is_gone = is_gone  # True where no answer will come; asked while one is awaited
+        self._is_gone = is_gone  # True if no answer will come; asked while one is awaited
         self._session: str | None = None
         self.window = ""
         """The target's id of the window, which is also the driver's handle of it."""
@@ -293,7 +289,7 @@ class DevTools(Client):
     def load(self, url: str) -> str:
         """Load a page into the window, and wait until it has loaded, or another one in its place.
 
-        Returns the browser's error if there is no page at the address, else an empty text. Raises
+        Returns the browser's error if there is no page at the address, else an empty string. Raises
         as `send`.
         """
         before = self._document
@@ -333,7 +329,6 @@ class DevTools(Client):
         return [one.answer["result"] for one in sent]
 
     def _wait(self, done: Callable[[], bool]) -> None:
-        """Wait for what the thread that reads brings about."""
         began = time.monotonic()
         end = began + self.timeout
         while not self._wait_for(done, end - time.monotonic()):
@@ -347,7 +342,7 @@ class DevTools(Client):
                 raise WebDriverException("the browser does not answer")
 
     def _wait_for(self, done: Callable[[], bool], left: float) -> bool:
-        """Wait for so many seconds, or `PATIENCE`; False if it is not done by then."""
+        """Wait for `left` seconds, at most `PATIENCE`; False if it is not done by then."""
         with self.changed:
             self.changed.wait_for(
                 lambda: done() or self.lost or self._stopped, max(0.001, min(left, PATIENCE))
@@ -378,7 +373,7 @@ class DevTools(Client):
         self.dialog = None
 
     def _dismiss(self) -> None:
-        """Answer no; a page that asks whether it may be left is left."""
+        # A page that asks whether it may be left is left.
         leaves = self.dialog is not None and self.dialog["type"] == "beforeunload"
         self.dialog = None
         self.begin(CLOSE, {"accept": leaves})
@@ -386,7 +381,7 @@ class DevTools(Client):
     def answer(self, accept: bool, text: str | None = None) -> Any:
         """Answer the dialog that is open, and wait for what was under way when it opened.
 
-        Returns what that evaluated; None where it was something else. Raises as `evaluate`.
+        Returns what that evaluated; None if it was something else. Raises as `evaluate`.
         """
         assert self.dialog is not None
         given = self.dialog.get("defaultPrompt", "") if text is None else text
@@ -422,7 +417,6 @@ class DevTools(Client):
         self._value(self.call("Runtime.callFunctionOn", **call, awaitPromise=True))
 
     def _value(self, answer: dict[str, Any]) -> Any:
-        """Return the value of an evaluation."""
         if failure := answer.get("exceptionDetails"):
             thrown = failure.get("exception", {}).get("description") or failure["text"]
             raise JavascriptException(thrown)
@@ -485,7 +479,6 @@ class DevTools(Client):
 
 
 def _is_pages(script: dict[str, Any]) -> bool:
-    """True if a script runs in the page's own world."""
     return bool(script.get("executionContextAuxData", {}).get("isDefault"))
 
 

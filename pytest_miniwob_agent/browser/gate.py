@@ -33,8 +33,6 @@ from pytest_miniwob_agent.browser.gate_commands import (
     WINDOWS,
     Deliveries,
     UnderWay,
-    download_by_script,
-    download_of,
     for_task,
     fulfilling,
     handing,
@@ -42,6 +40,8 @@ from pytest_miniwob_agent.browser.gate_commands import (
     is_download,
     made_request,
     said_by_task,
+    script_download,
+    window_download,
     worker_commands,
 )
 from pytest_miniwob_agent.browser.page import BINDING
@@ -69,7 +69,7 @@ class Gate:
         step: the number of actions so far.
         now: the page's clock at the beginning of the trial, in milliseconds since 1970.
         random: where the random numbers of the trial begin, if it has some of its own.
-        api: True if the page's own task is asked first, where a script makes a request.
+        api: True if the page's own task is asked first when a script makes a request.
 
     Attributes:
         error: the first error of the source.
@@ -177,7 +177,7 @@ class Gate:
     # Events, in the thread that reads what the browser sends.
 
     def _enter(self, event: Message) -> None:
-        """Prepare a window or worker that a page has started, before anything runs in it."""
+        # Before anything runs in it.
         session, target = event["sessionId"], event["targetInfo"]
         window = target["type"] == "page"
         if window and event["session"]:
@@ -227,7 +227,6 @@ class Gate:
         self._finish(id_)
 
     def _miss(self, id_: str, why: str) -> None:
-        """Take note that the browser shows an error in place of a page."""
         made = self._requests.document(id_)
         if made and any(made["frameId"] == window for _, window in self._devtools.opened):
             what = f"the browser shows no page at {made['request']['url']}: {why}"
@@ -265,14 +264,13 @@ class Gate:
             elif "request" in told:
                 self._take_answer(told)
             elif "download" in told:
-                self.downloads |= [download_by_script(told)]
+                self.downloads |= [script_download(told)]
             else:
                 self._handed[event["session"]] = told["handed"], told.get("more", False)
             self._tell()
             self._changed.notify_all()
 
     def _take_answer(self, told: Message) -> None:
-        """Take what the page's task says of a request: its answer, or that this comes later."""
         number = told["request"]
         if number not in self._aside:
             return
@@ -397,7 +395,7 @@ class Gate:
 
     def _answer(self, paused: Message, network: str, asked: PageRequest) -> None:
         try:
-            answer = self._answer_of(asked)
+            answer = self._ask_source(asked)
         except MiniwobError as error:
             self.error = self.error or error
             self._fail(paused, network)
@@ -416,7 +414,7 @@ class Gate:
             self.remark(f"the page stays, as the answer to {asked} is empty: {answer.status}")
             return self._stay(paused, network)
         if asked.leads and is_download(answer):
-            self.downloads |= [download_of(asked.url, answer)]
+            self.downloads |= [window_download(asked.url, answer)]
             if "attachment" not in answer.header("content-disposition"):
                 what = answer.header("content-type")
                 self.remark(f"{asked} was downloaded, as it is not shown here: {what}")
@@ -428,8 +426,8 @@ class Gate:
             answer = replace(answer, headers=handing(answer.headers, quote(given, safe="")))
         return self._fulfil(paused, network, answer)
 
-    def _answer_of(self, request: PageRequest) -> PageResponse | None:
-        """Ask the app; raises a `MiniwobError`."""
+    def _ask_source(self, request: PageRequest) -> PageResponse | None:
+        """Ask the source; raises a `MiniwobError`."""
         try:
             paused = self._requests.paused
             answer = self._source.answer(request, self._step(), lambda: bool(paused))
@@ -443,7 +441,6 @@ class Gate:
         return answer
 
     def _answer_late(self, message: PageMessage) -> None:
-        """Answer a request that was set aside."""
         with self._changed:
             paused, asked = self._aside.pop(message["socket"], ({}, None))
             if asked is None:
@@ -460,9 +457,8 @@ class Gate:
             self._fail(paused, network)
 
     def _relay(self, told: Message) -> None:
-        """Do with a socket what the page does."""
-        request = self._deliveries.request_of(told, partial(self._call, session=told["session"]))
-        if self._answer_of(request) is not None:
+        request = self._deliveries.parse_request(told, partial(self._call, session=told["session"]))
+        if self._ask_source(request) is not None:
             self._deliveries.refuse(request.socket)
 
     def _hand_over(self, session: str) -> str:
@@ -501,7 +497,6 @@ class Gate:
         return self._wait(lambda: network not in self._requests.open)
 
     def _stay(self, paused: Message, network: str) -> None:
-        """Have the page stay, which another one was to follow."""
         self.stayed += 1
         self._fail(paused, network, "Aborted")
         self._call("Runtime.evaluate", paused["session"], expression="miniwobAgent.stay()")

@@ -100,7 +100,7 @@ def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
     return {
         "requestId": paused["requestId"],
         "responseCode": answer.status,
-        # Without a phrase, a status that Chromium knows none for leaves the request open.
+        # Without one, Chromium leaves a request open if it has no phrase for the status.
         "responsePhrase": responses.get(answer.status, "Unnamed"),
         "binaryResponseHeaders": base64.b64encode(headers.encode("latin-1", "replace")).decode(),
         "body": base64.b64encode(answer.body).decode(),
@@ -132,16 +132,16 @@ def is_download(answer: PageResponse) -> bool:
     return answer.status < 300 and not shown
 
 
-def download_of(url: str, answer: PageResponse) -> tuple[str, str]:
+def window_download(url: str, answer: PageResponse) -> tuple[str, str]:
     """The name and the digest of an answer that a window downloads."""
     name = file_name(url, answer.header("content-disposition"))
     return name, hashlib.sha256(answer.body).hexdigest()
 
 
-def download_by_script(told: Message) -> tuple[str, str]:
+def script_download(told: Message) -> tuple[str, str]:
     """The name and the digest of what a script or link of a page downloads (page/network.js)."""
     answer = PageResponse(200, [], base64.b64decode(told["body"]))
-    name, digest = download_of(told["download"], answer)
+    name, digest = window_download(told["download"], answer)
     return told["name"] or name, digest
 
 
@@ -181,7 +181,7 @@ DELAYABLE = ("Medium", "Low", "VeryLow")
 """Priorities of requests that Chromium announces, and may hold back until others have ended."""
 
 FLYING = 2
-"""It holds them back while so many are under way and the head is read (ResourceLoadScheduler)."""
+"""It holds them back while that many are under way and the head is read (ResourceLoadScheduler)."""
 
 ANNOUNCED = 0.2
 """Wall-clock seconds to wait for the event that tells the order of a request that is paused
@@ -290,7 +290,7 @@ class UnderWay:
         return self.paused.pop(id_)
 
     def next(self) -> str:
-        """The first request that was made, if it is paused; empty if not, or if there is none.
+        """The first request that was made, if it is paused; else empty.
 
         Those that Chromium holds back don't count.
         """
@@ -328,7 +328,7 @@ class Deliveries:
         message = {"socket": socket, "fatal": True, "code": 1006, "reason": ""}
         self._waiting += [{**message, "type": "error"}, {**message, "type": "close"}]
 
-    def request_of(self, told: Message, call: Callable[..., Message]) -> PageRequest:
+    def parse_request(self, told: Message, call: Callable[..., Message]) -> PageRequest:
         """Return what a page reports to do with a socket; `call` sends a command."""
         socket, kind, does = told["socket"], told["kind"], told["does"]
         headers, body = {}, b""

@@ -176,7 +176,7 @@ class Gesture:
             state |= {
                 "button": self._pressed,
                 "force": 0.5,
-            }  # the pressure of devices that measure none
+            }  # the pressure of devices that don't measure it
         params = {"type": event, "x": x, "y": y, **state, **more}
         last = self.steps[-1] if self.steps else []
         # Chromium may merge moves that arrive together.
@@ -199,7 +199,7 @@ class NativeInput:
     Args:
         action: the action to carry out.
         browser: the browser of the page.
-        points: the points to click of the elements on the page, by id; None where unknown.
+        points: the points to click of the elements on the page, by id; None if unknown.
         slow: True to let time pass between the moves of a drag.
         files: the paths of files that can be uploaded.
         checks: True to have `missed` say that the action has come to nothing.
@@ -233,7 +233,7 @@ class NativeInput:
         self._value: str | None = None
         """The value that a field is set to, which takes no free text."""
         self._expected: tuple[int | None, str, Any] | None = None
-        """What the action is for, where that can be checked (`page/effect.js`)."""
+        """What the action is for, if that can be checked (`page/effect.js`)."""
         try:
             self._add()
             named = actions.element_ids(action)
@@ -323,7 +323,7 @@ class NativeInput:
                 if isinstance(self.action, actions.Enter):
                     element = self.action.element
                     if kind := self._ask("setType", element):
-                        self._value = _value_of(kind, text.strip())
+                        self._value = _field_value(kind, text.strip())
                         self._expected = (element, "text", self._value)
                         self.gesture.move(self._aim("settable", element, self._value))
                         return
@@ -335,7 +335,7 @@ class NativeInput:
             case actions.Press(key, times):
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
-                self.gesture.type(*[_one_of(actions.KEYS, key)] * times)
+                self.gesture.type(*[_known_key(actions.KEYS, key)] * times)
             case actions.PressKeys(keys, times):
                 pressed = actions.parse_keys(keys)
                 _require(pressed, f"there is no key {sanitize_line(keys)}")
@@ -344,7 +344,7 @@ class NativeInput:
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self._holding(held, lambda: self.gesture.type(*[last] * times))
             case actions.Hold(key):
-                self.gesture.hold(_one_of(actions.MODIFIERS, key))
+                self.gesture.hold(_known_key(actions.MODIFIERS, key))
                 self._held.add(key)
             case actions.Release(key):
                 _require(key in self._held, f"{key} is not held")
@@ -399,7 +399,7 @@ class NativeInput:
 
     def _holding(self, keys: Sequence[str], press: Callable[[], None]) -> None:
         """Hold keys, but for those that are held already, during some input."""
-        wanted = [_one_of(NAMED, key) for key in dict.fromkeys(keys) if key not in self._held]
+        wanted = [_known_key(NAMED, key) for key in dict.fromkeys(keys) if key not in self._held]
         for key in wanted:
             self.gesture.hold(key)
         press()
@@ -475,7 +475,6 @@ class NativeInput:
             self.gesture.let_time_pass()
 
     def _inside(self, point: actions.Point) -> list[int]:
-        """The whole pixel of a point of the page."""
         width, height = self._browser.viewport
         x, y = point
         _require(
@@ -515,14 +514,13 @@ class NativeInput:
         return list(self._aim("aim", [[id_, at]])[0])
 
     def _aim(self, name: str, *values: Any) -> Any:
-        """Call a function of the page whose errors are texts."""
+        """Call a function of the page that returns its error as a string."""
         answer = self._ask(name, *values)
         if isinstance(answer, str):
             raise _Impossible(answer)
         return answer
 
     def _ask(self, name: str, *values: Any) -> Any:
-        """Call a function of the document that shows the task."""
         # The driver refuses half of a surrogate pair.
         return self._browser.call("miniwobAgent.ask", name, *well_formed(values))
 
@@ -538,11 +536,11 @@ def _require(possible: Any, otherwise: str) -> None:
 
 
 def _is_near(place: actions.Place) -> bool:
-    """True for numbers that are neither NaN nor far beyond a page's edges."""
+    # Neither NaN, nor far beyond a page's edges.
     return all(abs(number) <= actions.MAX_PIXELS for number in place)
 
 
-def _value_of(kind: str, text: str) -> str:
+def _field_value(kind: str, text: str) -> str:
     """The value of a field that takes no free text, from how it is shown, or the text itself."""
     form, shown = SHOWN.get(kind, ("", []))
     plain = re.sub(r"[\s,]", "", text) + ("1" if kind == "week" else "")  # its first day
@@ -552,6 +550,6 @@ def _value_of(kind: str, text: str) -> str:
     return text
 
 
-def _one_of(keys: Container[str], key: str) -> str:
+def _known_key(keys: Container[str], key: str) -> str:
     _require(key in keys, f"there is no key {sanitize_line(key)}")
     return key

@@ -44,8 +44,8 @@ SHELL_HINT = (
 )
 
 SCREENS = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
-"""Variables that name a screen. A browser without a window needs none, and hangs at one that is
-gone, as an ssh or tmux session leaves it behind."""
+"""Variables that name a screen. A browser without a window needs no screen, and hangs at one that
+is gone, as an ssh or tmux session leaves it behind."""
 
 ROOM = 4 << 20
 """Bytes of temporary files that a browser needs; with less, chromedriver waits for it a minute."""
@@ -119,7 +119,7 @@ Started = TypeVar("Started")
 
 
 def start_twice(start: Callable[[], Started]) -> Started:
-    """Start a browser; one that dies while it starts, as where memory is short, a second time."""
+    """Start a browser; one that dies while it starts, as if memory is short, a second time."""
     try:
         return start()
     except (WebDriverException, OSError) as error:

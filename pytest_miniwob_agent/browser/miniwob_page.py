@@ -60,7 +60,7 @@ ANSWER = "answer"
 """In place of a function that reads the page: answer the dialog that has stopped one."""
 
 LEFT = re.compile("navigated|context|detached|miniwobAgent is not defined", re.IGNORECASE)
-"""Errors of the driver where a page is left while it is read."""
+"""Errors of the driver if a page is left while it is read."""
 
 
 FOCUSED = {"focused", "active"}
@@ -71,7 +71,7 @@ class MiniwobPage:
     """A case's page in a browser: the `Page` of an item, with screenshots (`Visible`).
 
     `reset` loads the page afresh, so that no trial sees anything of an earlier one. Elements keep
-    their ids for the length of a trial. Every method raises `BrowserLost` where the browser crashes
+    their ids for the length of a trial. Every method raises `BrowserLost` if the browser crashes
     or the page hangs.
     """
 
@@ -85,7 +85,7 @@ class MiniwobPage:
         self._case = case
         self._elements: tuple[Element, ...] = ()
         self._points: dict[int, list[int] | None] = {}
-        """Points to click of the elements that actions may name; None where still to be found."""
+        """Points to click of the elements that actions may name; None if still to be found."""
         self._next: NativeInput | None = None
         """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._screen = "compact"
@@ -97,7 +97,7 @@ class MiniwobPage:
         self._files: tuple[str, ...] = ()
         """The paths of the task's files."""
         self.payload = ""
-        """What the task's attack says, empty where there is none; prompts are searched for it."""
+        """What the task's attack says, or empty; prompts are searched for it."""
         self._name = case.task
         """The page's name in messages."""
         self._perturbation: Perturbation | None = None
@@ -137,7 +137,6 @@ class MiniwobPage:
         return self
 
     def _run_scripts(self, **options: Any) -> None:
-        """Run our scripts in what is loaded next, with the options of `page_scripts`."""
         kind = self._perturbation
         perturbing = perturbing_script(kind, self._data) if kind else ""
         self._browser.run_scripts(perturbing, screens=self.screen_version, **options)
@@ -187,7 +186,6 @@ class MiniwobPage:
                 devtools.raises = False
 
     def _stopped(self, error: str | None = None) -> Transition:
-        """The dialog that is open, which is all that can be seen."""
         opened = self._browser.devtools.dialog
         assert opened is not None
         dialog = Dialog(opened["type"], opened["message"], opened.get("defaultPrompt", ""))
@@ -196,7 +194,6 @@ class MiniwobPage:
         return Transition(seen, error=error)
 
     def _answer(self, action: Action) -> Transition:
-        """Answer the dialog, and go on with what it has stopped."""
         text = action.text if isinstance(action, Accept) else None
         return self._transition(self._read(ANSWER, isinstance(action, Accept), text))
 
@@ -224,7 +221,7 @@ class MiniwobPage:
         return replace(after, error=planned.missed() if unchanged else None)
 
     def _upload(self, path: str, steps: list[Step]) -> bool:
-        """Carry out input that asks for a file: pages of the package get none."""
+        """Carry out input that asks for a file: pages of the package get no file."""
         return False
 
     def remarks(self) -> Sequence[str]:
@@ -234,7 +231,6 @@ class MiniwobPage:
         return new
 
     def _say(self, texts: Iterable[str]) -> None:
-        """Make remarks, each once per trial."""
         self._said += [text for text in dict.fromkeys(texts) if text not in self._said]
 
     def live(self, seconds: float) -> tuple[float, bool]:
@@ -344,7 +340,7 @@ class MiniwobPage:
             return self._browser.devtools.has_more_scripts()
 
     def _forget_history(self) -> None:
-        """Have a program find no pages of other items: this one has had none before it."""
+        # A program finds no pages of other items, as this one has had none before it.
         self._browser.devtools.call("Page.resetNavigationHistory")
 
     def connect(self) -> ClientConnection:
@@ -389,7 +385,7 @@ class MiniwobPage:
             (ByProgram(act["what"], act["text"]), (tuple(act["point"]),) if act["point"] else ())
             for act in read["acts"]
         ]
-        passed = read.get("passed", 2 * SETTLE_MS)  # none of a next page
+        passed = read.get("passed", 2 * SETTLE_MS)  # a next page does not say
         return Driven(acts, self._transition(read), read["over"]), passed
 
     def _time_left(self, action: Wait | Follow) -> int:
@@ -414,17 +410,15 @@ class MiniwobPage:
         return self._next
 
     def _drags_slowly(self) -> bool:
-        """True if time passes between the moves of a drag: scripts may follow it by frames."""
+        # Scripts may follow a drag by frames.
         ticks = self._screen != "compact" and self._browser.call("miniwobAgent.ask", "ticks")
         return bool(ticks)
 
     def _note_effect(self, read: Any, *, done: bool) -> None:
-        """Remark that a perturbation has changed nothing, where a trial is over."""
         if done and self._perturbation and not read["applied"]:
             self._say([f"the perturbation {self._perturbation.name} has changed nothing"])
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
-        """The page as it was read; keeps the points of its elements."""
         self._goal = read["goal"]
         self._note_effect(read, done=read["done"])
         points = {element["id"]: element.pop("point") for element in read["elements"]}
@@ -440,7 +434,7 @@ class MiniwobPage:
 
 
 def _without_focus(elements: Iterable[Element]) -> list[tuple[object, ...]]:
-    """What a screen shows but for the focus, which any click moves."""
+    # Any click moves it.
     return [
         (
             one.id,

@@ -49,7 +49,7 @@ UNANSWERED = "nothing answers"
 """Begins the remark on a request of a script that got no answer."""
 
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
-"""The methods that a file does not answer where a script asks."""
+"""The methods that a file does not answer if a script asks."""
 
 PAGES = ("text/html", "application/xhtml+xml")
 """The media types of files that are pages."""
@@ -159,7 +159,6 @@ class OwnPage(MiniwobPage):
         *,
         api: bool = False,
     ) -> None:
-        """Load the first page of a trial, whose requests get their answers from a source."""
         browser, self._step = self._browser, 0
         browser.before_next_page = self._leave
         clear = [clearing(origin) for origin in origins]
@@ -175,7 +174,6 @@ class OwnPage(MiniwobPage):
         browser.devtools.call("Page.resetNavigationHistory")
 
     def _check(self) -> None:
-        """Raise what went wrong where a request was answered."""
         if self._gate is not None and self._gate.error is not None:
             raise self._gate.error
 
@@ -187,7 +185,7 @@ class OwnPage(MiniwobPage):
         return self._transition(self._read("read"), error)
 
     def _navigate(self, action: NavigationAction) -> str | None:
-        """Go to another page of the trial, or return the reason why there is none."""
+        """Go to another page of the trial, or return the reason why there is no such page."""
         devtools, gate = self._browser.devtools, self._gate
         assert gate is not None  # since the page was loaded
         self._browser.call("miniwobAgent.handOver")
@@ -213,7 +211,6 @@ class OwnPage(MiniwobPage):
         return None
 
     def _transition(self, read: Any, error: str | None = None) -> Transition:
-        """The page as it was read, with the number of tabs."""
         seen = super()._transition(read, error)
         if self.screen_version == 1 or seen.done:
             return seen
@@ -232,7 +229,6 @@ class OwnPage(MiniwobPage):
         return file is not None and self._browser.upload(file, steps, self._epoch)
 
     def _missed(self) -> Sequence[str]:
-        """Remarks on requests that nothing has answered."""
         self._check()
         return self._gate.remarks if self._gate else ()
 
@@ -262,7 +258,7 @@ class OwnPage(MiniwobPage):
                 function, values = "read", ()
 
     def _named(self, path: str) -> str:
-        """The page's file in messages."""
+        """The page's file, as messages name it."""
         file = self._folder.file(path)
         return self._name if file is None else str(display_path(file))
 
@@ -278,14 +274,11 @@ class OwnPage(MiniwobPage):
         """Keep it: it begins with the trial."""
 
     def _drags_slowly(self) -> bool:
-        """True: scripts may follow the mouse by frames or timers."""
+        # Scripts may follow the mouse by frames or timers.
         return True
 
     def _leave(self) -> None:
-        """Leave no windows to the next trial or item.
-
-        A page may store something when it is left, so that happens before all is cleared.
-        """
+        # A page may store something when it is left, so this comes before all is cleared.
         self._browser.close_other_windows()
         self._browser.load("about:blank")
         if self._gate is not None:
@@ -311,7 +304,9 @@ class OwnPage(MiniwobPage):
         began = time.monotonic()
         end = began + self._browser.timeout
         while time.monotonic() < end:
-            with contextlib.suppress(JavascriptException):  # between two pages there is none
+            with contextlib.suppress(
+                JavascriptException
+            ):  # between two pages there is no such function
                 if (answer := ask()) is not None:
                     return answer
             if not comes():

@@ -96,7 +96,7 @@ SETTINGS = f"""<?xml version="1.0"?>
 """
 """Settings of fontconfig without those of the machine: of what a page asks for, whatever is not
 there is the first font that has the character, in its one weight. What fontconfig has read of the
-fonts is kept for the next browser, as that takes a quarter of a browser's start; where the user's
+fonts is kept for the next browser, as that takes a quarter of a browser's start; if the user's
 folder for such files can't be written, it ends with this one."""
 
 NAMED = """
@@ -116,7 +116,7 @@ def font_file(family: str) -> Path:
         BrowserError: its package is not installed.
     """
     package, name = FONTS[family]
-    folder = folder_of(package)
+    folder = package_folder(package)
     if folder is None:
         distribution = package.replace("_", "-")
         raise BrowserError(
@@ -125,7 +125,7 @@ def font_file(family: str) -> Path:
     return folder / name
 
 
-def folder_of(package: str) -> Path | None:
+def package_folder(package: str) -> Path | None:
     """The folder of a package, or None if it is not installed."""
     spec = importlib.util.find_spec(package)
     return Path(spec.origin).parent if spec and spec.origin else None
@@ -143,7 +143,7 @@ def write_settings(folder: Path) -> Path:
         BrowserError: as for `font_file`.
     """
     folders = dict.fromkeys(font_file(family).parent for family in FONTS)
-    if cjk := folder_of(CJK[1]):
+    if cjk := package_folder(CJK[1]):
         folders[cjk] = None
     found = ("Roboto", *FAMILIES[1:])
     own = map(own_name, FAMILIES)
@@ -233,7 +233,6 @@ class PageServer:
     def _serve(
         self, environ: Mapping[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
-        """Answer with the file of a path."""
         asked = str(environ["PATH_INFO"]).encode("latin-1").decode(errors="replace")
         font = served_font(asked)
         path = font or file_in(pages_folder(), asked)
@@ -261,7 +260,7 @@ def _types() -> mimetypes.MimeTypes:
 
 
 def media_type(path: Path) -> str:
-    """The media type of a file, by its name, with the character set of a text."""
+    """The media type of a file, by its name, with the character set if it is text."""
     kind = _types().guess_type(path.name)[0] or "application/octet-stream"
     is_text = kind.startswith("text/") or kind == "application/javascript"
     return f"{kind}; charset=utf-8" if is_text else kind

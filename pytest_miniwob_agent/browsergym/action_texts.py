@@ -112,7 +112,7 @@ class Hand:
         self._path: list[Point] = []
         """Where the mouse has been since its button went down; it is up where this is empty."""
 
-    def actions_of(self, text: str) -> Sequence[Action]:
+    def parse(self, text: str) -> Sequence[Action]:
         """Return the actions of a text such as `click("12")`; the first is the one that counts.
 
         Raises:

@@ -59,7 +59,7 @@ def observe(
 
 
 def _with_bids(tree: HtmlElement) -> str:
-    # A quote within an attribute or a text is an entity or stands in no tag.
+    # A quote within an attribute or text is an entity or stands in no tag.
     return html.tostring(tree, encoding="unicode").replace(' data-ref="', ' bid="')
 
 
@@ -69,7 +69,6 @@ def _tree_text(seen: Observation, tree: HtmlElement, focus: str) -> str:
 
 
 def _lines(element: HtmlElement, leaves: set[str], focus: str, depth: int) -> Iterator[str]:
-    """The lines of an element and of what is in it."""
     bid, role = element.get("data-ref", ""), _role(element)
     shown = role != "generic" or bid in leaves
     named = shown and role in NAMED_BY_CONTENT and not any(_role(e) != "generic" for e in element)
@@ -108,7 +107,6 @@ def _role(element: HtmlElement) -> str:
 
 
 def _label(element: HtmlElement) -> str:
-    """The name that a label, a placeholder or the like gives an element."""
     if element.tag not in ("input", "textarea", "select", "img"):
         return ""
     for label in element.getroottree().iter("label"):
@@ -159,7 +157,7 @@ class Player:
         """
         error = ""
         try:
-            actions = self._hand.actions_of(text)
+            actions = self._hand.parse(text)
         except BadAction as reason:
             actions, error = [PASS], str(reason)
         self.counted = actions[0]

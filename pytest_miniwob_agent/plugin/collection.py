@@ -50,7 +50,7 @@ class Problem(NamedTuple):
     setup: Setup
 
 
-def problem_of(item: Any) -> Problem | None:
+def get_problem(item: Any) -> Problem | None:
     """Return the problem of a pytest item, None if the item is not one of this plugin."""
     callspec = getattr(item, "callspec", None)
     found = callspec.params.get("miniwob_case") if callspec else None
@@ -72,9 +72,9 @@ def why_no_problem(item: pytest.Item) -> str:
     )
 
 
-def cases_of(items: Iterable[pytest.Item]) -> set[Case]:
+def get_cases(items: Iterable[pytest.Item]) -> set[Case]:
     """Return the cases of pytest items."""
-    return {problem.case for problem in map(problem_of, items) if problem is not None}
+    return {problem.case for problem in map(get_problem, items) if problem is not None}
 
 
 def check_marked(items: Iterable[pytest.Item], config: pytest.Config) -> None:
@@ -88,7 +88,7 @@ def check_marked(items: Iterable[pytest.Item], config: pytest.Config) -> None:
     judged = bool(settings.results or settings.baseline)
     for item in items:
         marked = any(marker.name == "miniwob" for marker in item.own_markers)
-        problem = problem_of(item)
+        problem = get_problem(item)
         # An item of no cases has the fixture: pytest skips it.
         if marked and "miniwob_case" not in getattr(item, "fixturenames", ()):
             raise pytest.UsageError(why_no_problem(item))
@@ -148,7 +148,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             marker = _with_apps(marker, catalogue, metafunc.definition.path)
             marker = _perturbed(marker, catalogue)
             cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
-            setups = setups_of(marker, metafunc.config, settings)
+            setups = parse_setups(marker, metafunc.config, settings)
             state.setups |= setups
             if "" in setups and (settings.agent not in DEFAULT or settings.agent_params):
                 assert state.agent  # an error before a browser is started for it
@@ -286,11 +286,6 @@ def _seeds(marker: pytest.Mark, settings: Settings) -> list[int]:
 def _limits(
     marker: pytest.Mark, settings: Settings, of_list: Mapping[str, Any]
 ) -> tuple[Limits, int]:
-    """Return the limits of a marker's items, and their number of repeats.
-
-    The command line overrides the marker, the marker those that a list of problems comes with, and
-    these the ini file.
-    """
     counts = {}
     for name in ("trials", "steps", "repeats"):
         given = marker.kwargs.get(name, of_list.get(name, settings.ini[name]))
@@ -307,10 +302,12 @@ def _limits(
     return Limits(**counts, any_reward=reward == "any"), repeats
 
 
-def setups_of(marker: pytest.Mark, config: pytest.Config, settings: Settings) -> dict[str, Setup]:
+def parse_setups(
+    marker: pytest.Mark, config: pytest.Config, settings: Settings
+) -> dict[str, Setup]:
     """Return the set-ups of a marker by the folders of their cassettes.
 
-    Where the marker names neither agents nor models, the only set-up is that of the options, and
+    If the marker names neither agents nor models, the only set-up is that of the options, and
     its folder is not named. The command line overrides the marker.
 
     Raises:
@@ -357,7 +354,6 @@ def _several(name: str, marker: pytest.Mark) -> list[Any]:
 
 
 def _agent(given: Any, settings: Settings) -> tuple[str, Mapping[str, Any]]:
-    """Return an agent of a marker and its parameters, by default those of the options."""
     match given:
         case str():
             return given, settings.agent_params

@@ -22,7 +22,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.files import write_atomically
 from pytest_miniwob_agent.core.text import counted, wrap
 from pytest_miniwob_agent.models.budget import money, total_cost
-from pytest_miniwob_agent.plugin.collection import Problem, problem_of
+from pytest_miniwob_agent.plugin.collection import Problem, get_problem
 from pytest_miniwob_agent.plugin.state import DRIFT_FORECAST, State
 
 SAMPLE = 40
@@ -47,8 +47,8 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
         MiniwobError: the agent can't be made, or a cassette is damaged.
     """
     settings = state.settings
-    problems = [problem for problem in map(problem_of, items) if problem is not None]
-    used = {stem: each for each in problems for stem in state.cassettes_of([each.case])}
+    problems = [problem for problem in map(get_problem, items) if problem is not None]
+    used = {stem: each for each in problems for stem in state.find_cassettes([each.case])}
     done = () if settings.record == "all" else {*finished_stems(settings.cassettes)}
     lacking = {stem: problem for stem, problem in used.items() if stem not in done}
     recorded = [problem for stem, problem in used.items() if stem not in lacking]
@@ -79,7 +79,6 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
 
 
 def _most(problems: Iterable[Problem], limit: int | None) -> int:
-    """Return how many calls items can make, within the run's limit."""
     most = sum(problem.limits.calls for problem in problems)
     return most if limit is None else min(most, limit)
 
@@ -104,7 +103,7 @@ def _expect(cassettes: Path, folder: str, items: int) -> tuple[Usage, str]:
 
 
 class Forecaster:
-    """Makes the forecast where items are collected, and shows it where there is a terminal.
+    """Makes the forecast when items are collected, and shows it if there is a terminal.
 
     With pytest-xdist the first is a worker and the second the controller.
     """
@@ -120,7 +119,6 @@ class Forecaster:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> Generator[None, None, None]:
-        """Make the forecast before a worker reports its items; show it below their number."""
         worker = getattr(self._config, "workerinput", {}).get("workerid", "gw0")
         if worker == "gw0":
             with suppress(MiniwobError):  # each item says so
@@ -131,7 +129,6 @@ class Forecaster:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self) -> None:
-        """Show the forecast once the worker that makes it has collected its items."""
         self._show()
 
     def _show(self) -> None:

@@ -24,24 +24,21 @@ pytest_plugins = ["pytest_miniwob_agent.plugin.fixtures"]
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add our hooks, and the plugins of this package."""
     builtin.register(pluginmanager)
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Add every option and its ini twin."""
     reading.add_options(parser, pluginmanager)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and read the settings."""
     config.addinivalue_line("markers", collection.MARKER)
     controller.configure(config)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_sessionstart(session: pytest.Session) -> Generator[None]:
-    """Begin the run, before its header is shown and workers start."""
+    # Before the run's header is shown and workers start.
     controller.begin(session)
     return (yield)
 
@@ -54,32 +51,30 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one item for each case that the test's `miniwob` markers select."""
     collection.parametrize(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Check all items before any is deselected."""
+    # Before any item is deselected.
     collection.check_marked(items, config)
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
 def pytest_before_split(config: pytest.Config) -> None:
-    """Note that items may now be split; pytest-split, registered later, does so last of all."""
+    # pytest-split, which is registered later, deselects last of all.
     state = config.stash[STATE]
     state.selection.splitting = state.settings.shard is not None
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Remember the cases that are left out; those of other shards are not."""
+    # Those of other shards still belong to the run.
     if items and not (selection := items[0].config.stash[STATE].selection).splitting:
-        selection.deselected |= collection.cases_of(items)
+        selection.deselected |= collection.get_cases(items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Remember the cases that will run."""
-    session.config.stash[STATE].selection.to_run = collection.cases_of(session.items)
+    session.config.stash[STATE].selection.to_run = collection.get_cases(session.items)
 
 
 # A fixture plays the episode, so what it raises comes while pytest sets the item up, where it would
@@ -90,7 +85,6 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Begin a run of the item."""
     __tracebackhide__ = True
     item_report.begin_run(item)
     try:
@@ -103,7 +97,6 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Raise the agent's exception, where plugins that retry and annotate look for failures."""
     __tracebackhide__ = True
     if (run := item.stash.get(RUN, None)) is not None and run.raised is not None:
         raise run.raised
@@ -113,7 +106,6 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
-    """Attach the item's outcome to its report, which holds no keys."""
     item_report.remember_end(item, call)
     report = yield
     item_report.attach_outcome(item, call, report)
@@ -122,7 +114,7 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
-    """Leave keys out of a warning, before it is shown or sent by a worker."""
+    # Before it is shown, or sent by a worker.
     text = str(warning_message.message)
     if (shown := mask(text)) != text:
         warning_message.message = shown
@@ -130,19 +122,16 @@ def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable(config: pytest.Config) -> Generator[None, Any, Any]:
-    """Send the outcome."""
     return item_report.serialize((yield), on_worker=hasattr(config, "workerinput"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_from_serializable() -> Generator[None, Any, Any]:
-    """Restore the outcome."""
     return item_report.deserialize((yield))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
-    """Map outcomes to status letters."""
     outcome: Outcome | None = getattr(report, "miniwob", None)
     if outcome is None or report.when == "teardown":
         return None
@@ -154,5 +143,4 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, Any] | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the controller what this worker selected."""
     session.config.stash[STATE].send(session.config)

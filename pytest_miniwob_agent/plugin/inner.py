@@ -29,7 +29,7 @@ from pytest_miniwob_agent.core.observations import Shot
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, Visible
 from pytest_miniwob_agent.core.text import listed, nearest
-from pytest_miniwob_agent.plugin.collection import cases_of, problem_of
+from pytest_miniwob_agent.plugin.collection import get_cases, get_problem
 from pytest_miniwob_agent.plugin.reading import all_options, read_settings, suite_files
 from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.plugin.state import STATE
@@ -66,7 +66,6 @@ class _AddoptsFilter:
 
     @property
     def remark(self) -> str:
-        """What was ignored, as a line; empty if nothing was."""
         if not self._ignored:
             return ""
         return (
@@ -75,14 +74,14 @@ class _AddoptsFilter:
         )
 
     def pytest_addoption(self, parser: pytest.Parser) -> None:
-        """Find out which options are pytest's own: no other plugin is loaded yet."""
+        # No other plugin is loaded yet, so these options are pytest's own.
         self._held = vars(parser.parse_known_args([])).keys() - _WRITING
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(
         self, early_config: pytest.Config, parser: pytest.Parser
     ) -> Generator[None, Any, Any]:
-        """Ignore options that plugins read this early, such as those of pytest-cov."""
+        # Plugins such as pytest-cov read options this early.
         named = vars(parser.parse_known_args([*map(str, early_config.invocation_params.args)]))
         self._named = {
             name: value
@@ -94,7 +93,7 @@ class _AddoptsFilter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
-        """Ignore all the others, before plugins prepare for them."""
+        # Before plugins prepare for them.
         options = vars(config.option)
         self._ignored = sorted(name for name in self._named if options[name] != self._named[name])
         options.update(self._named)
@@ -133,7 +132,7 @@ def replay(
     """Replay the one item of `pytest ARGS` whose id is `case`, or ends with it.
 
     No model behind a cassette is called, and nothing is written. The observer gets no pictures.
-    `step` is called before each action, and where a trial or the episode ends. `slowmo` are
+    `step` is called before each action, and when a trial or the episode ends. `slowmo` are
     milliseconds that each action takes longer.
 
     Raises:
@@ -156,7 +155,7 @@ class Replay:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> Generator[None, Any, Any]:
-        """Leave out what a run does besides running items, before plugins prepare for it."""
+        # Before plugins prepare for what a run does besides running items.
         for name, value in _ALL_HERE.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
@@ -190,8 +189,7 @@ class _Player(Replay, Observer):
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Leave the one item that is meant."""
-        found = {item.nodeid: problem for item in items if (problem := problem_of(item))}
+        found = {item.nodeid: problem for item in items if (problem := get_problem(item))}
         ids = {name: problem.case.id for name, problem in found.items()}
         meant = [
             name
@@ -213,7 +211,6 @@ class _Player(Replay, Observer):
         self.failure = UsageError(text)
 
     def pytest_miniwob_observer(self, page: Page | None) -> Observer | None:
-        """Follow the item's run."""
         if page is None:
             return None
         self._page = page
@@ -258,7 +255,6 @@ class _Player(Replay, Observer):
 
     @contextlib.contextmanager
     def _in_command(self) -> Iterator[None]:
-        """Let the command print to its own output; what fails there ends the run."""
         if self.failure is None:
             try:
                 with contextlib.redirect_stdout(self._stdout):
@@ -284,23 +280,20 @@ class Looking(Replay, Observer):
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave the items on apps."""
-        items[:] = [one for one in items if (found := problem_of(one)) and found.page.app]
+        items[:] = [one for one in items if (found := get_problem(one)) and found.page.app]
 
     def pytest_miniwob_observer(self, page: Page | None) -> Observer | None:
-        """Follow an item's run."""
         if page is None:
             return None
         self._page = page
         return self
 
     def before_episode(self, case: Case) -> None:
-        """Look at the page, and end the episode before the agent begins it."""
+        # The episode ends before the agent begins it.
         self.looked = True
         raise UsageError(self._look(case, self._page))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what is wrong with an item's page, empty if nothing is."""
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self.found[report.nodeid] = outcome.message
 
@@ -360,7 +353,6 @@ class Collector:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_cmdline_main(self, config: pytest.Config) -> None:
-        """Read the settings."""
         config.option.lf = False  # which leaves out files without an item that failed
         with contextlib.suppress(UsageError):  # pytest reports it later
             self.settings = read_settings(config)
@@ -368,7 +360,6 @@ class Collector:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Collect the suites too, unless the arguments name tests."""
         if config.args_source is not config.ArgsSource.ARGS:
             self._suites = suite_files(config)
             config.args += map(str, self._suites)
@@ -376,16 +367,14 @@ class Collector:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Leave out the items that are in suites alone."""
         items[:] = [item for item in items if item.path not in self._suites]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Find the cassettes of all items that tests offer, and of those that are selected."""
         if session.testsfailed:
             return
         state = session.config.stash[STATE]
-        stems = set(state.cassettes_of(state.selection.cases))
-        deselected = stems.difference(state.cassettes_of(cases_of(session.items)))
+        stems = set(state.find_cassettes(state.selection.cases))
+        deselected = stems.difference(state.find_cassettes(get_cases(session.items)))
         settings = state.settings
         unused = settings.pending.with_name(ASIDE)
         cases = {case_name(case) for case in state.selection.cases if not case.setup}

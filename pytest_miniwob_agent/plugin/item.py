@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_miniwob_agent.agents.registry import source_of
+from pytest_miniwob_agent.agents.registry import source_digest
 from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -124,25 +124,25 @@ class ItemRun:
             pytest.fail.Exception: the run does not show whether the agent solves the item.
             pytest.skip.Exception: the item waits for a completion or for a larger budget.
         """
-        __tracebackhide__ = True  # a text of the agent's exception begins in its own file
+        __tracebackhide__ = True  # a traceback of the agent's exception begins in its own file
         name = getattr(llm, "model", type(llm).__name__)
         case, raising = self.problem.case, self._item.config.getoption("usepdb", False)
-        self._source = source_of(agent)
+        self._source = source_digest(agent)
 
-        def episode_of(llm: Model, *observers: Observer) -> Episode:
+        def play_episode(llm: Model, *observers: Observer) -> Episode:
             __tracebackhide__ = True
             with self._state.loops.running(agent):
                 return run_episode(
                     case, agent, page, llm, limits, model=name, observers=observers, raising=raising
                 )
 
-        self._play_again = episode_of
+        self._play_again = play_episode
         tapes = self._tapes = Tapes(case, self._recorded, page, self._remark)
         observers = self._observers(agent.name, name, page)
         result: dict[str, Any] = {}
 
         try:
-            episode = tapes.play(partial(episode_of, llm, self._log, *observers), limits)
+            episode = tapes.play(partial(play_episode, llm, self._log, *observers), limits)
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}
             return episode
@@ -161,7 +161,7 @@ class ItemRun:
                 observer.after_item(outcome)
 
     def fail_without_episode(self, error: BaseException) -> None:
-        """Make the outcome of an item that failed before its episode, or that has none."""
+        """Make the outcome of an item that failed before its episode, or that has no episode."""
         agent, model = self.problem.setup.agent, self.problem.setup.model or ""
         outcome = self._make_outcome(agent, model, self.problem.limits, **_failure(error))
         for observer in self._observers(agent, model, None):
@@ -189,7 +189,6 @@ class ItemRun:
             self._play_again(llm, *observers)
 
     def _remark(self, text: str) -> None:
-        """Say something at the end of the run."""
         self._item.user_properties.append((REMARK, text))
 
     def _make_outcome(self, agent: str, model: str, limits: Limits, **parts: Any) -> Outcome:
@@ -235,7 +234,6 @@ class ItemRun:
         return self.outcome
 
     def _inconclusive(self, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:
-        """Return the parts of the outcome that an error decides, and pytest's skip or failure."""
         result: dict[str, Any] = {}
         match error:
             case Pending():
@@ -265,7 +263,6 @@ class ItemRun:
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """Return the parts of the outcome that an error of another kind decides."""
     lines = traceback.format_exception_only(error)
     return {"error": type(error).__name__, "message": "".join(lines).strip()}
 

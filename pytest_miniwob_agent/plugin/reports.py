@@ -12,7 +12,7 @@ from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line
-from pytest_miniwob_agent.plugin.collection import problem_of
+from pytest_miniwob_agent.plugin.collection import get_problem
 from pytest_miniwob_agent.plugin.item import RUN, ItemRun
 from pytest_miniwob_agent.plugin.reading import settings_of, show_command
 from pytest_miniwob_agent.plugin.results import BASELINE
@@ -20,7 +20,7 @@ from pytest_miniwob_agent.plugin.results import BASELINE
 
 def begin_run(item: pytest.Item) -> None:
     """Begin a run of an item, and forget an earlier one: plugins may run an item again."""
-    if (problem := problem_of(item)) is not None:
+    if (problem := get_problem(item)) is not None:
         item.stash[RUN] = ItemRun(item, problem)
         item.user_properties[:] = [
             pair for pair in item.user_properties if not pair[0].startswith("miniwob_")
@@ -50,7 +50,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
     masked. An item that has ended without an outcome, as it was skipped or plays no episode, is
     named in `report.miniwob_without_outcome`.
     """
-    run, problem = item.stash.get(RUN, None), problem_of(item)
+    run, problem = item.stash.get(RUN, None), get_problem(item)
     if report.when == "teardown" and problem and (run is None or run.outcome is None):
         report.miniwob_without_outcome = problem.case.id
     if run is None:

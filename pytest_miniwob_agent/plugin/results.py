@@ -73,16 +73,16 @@ class Baseline(NamedTuple):
 
 
 BASELINE = pytest.StashKey[Baseline]()
-"""Key of the baseline in the stash of a run's configuration, where it has one."""
+"""Key of the baseline in the stash of a run's configuration, if it has one."""
 
 
 def load_baseline(settings: Settings, *, asked_for: bool) -> Baseline | str | None:
     """Return the baseline that the options name, None if they name none.
 
-    Return a remark in its place if there is none yet: its commit has none, or this run is the first
-    to write it and it is that of the ini file. Of a file that this run writes again the committed
-    version counts, so that a second run is judged alike. `asked_for` is True if the command line
-    names a baseline or a gate.
+    Return a remark in its place if there is no baseline yet: its commit has no file, or this run is
+    the first to write it and it is that of the ini file. Of a file that this run writes again the
+    committed version counts, so that a second run is judged alike. `asked_for` is True if the
+    command line names a baseline or a gate.
 
     A gate that judges the run by its own pairs alone has a baseline without items.
 
@@ -124,7 +124,7 @@ def _read_baseline(settings: Settings, *, needed: bool) -> Results:
     return read_results(name)
 
 
-def shard_of(config: pytest.Config, state: State) -> Shard | None:
+def get_shard(config: pytest.Config, state: State) -> Shard | None:
     """Return the shard that this run is, None if it runs a whole suite."""
     settings, selection = state.settings, state.selection
     if settings.shard is None:

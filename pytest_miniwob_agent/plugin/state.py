@@ -143,7 +143,7 @@ class State:
         options: those of plugins, by the dataclass that declares them.
         setups: the agents and models of its cases, by the folder that `Case.setup` names; those of
             a worker are `sent`.
-        shared: a folder of this run, for what its processes count together; None where no call may
+        shared: a folder of this run, for what its processes count together; None if no call may
             be made.
         controller: in a worker, the id of the controller's process.
         no_baseline: why the run is compared with nothing though it names a baseline.
@@ -219,7 +219,7 @@ class State:
             self.selection.to_run |= told.to_run
             self.sent = output[_SETUPS]
 
-    def cassettes_of(self, cases: Iterable[Case]) -> list[str]:
+    def find_cassettes(self, cases: Iterable[Case]) -> list[str]:
         """Return the stems of the cassettes of cases by their markers' or the options' set-up.
 
         A test that overrides the fixture of its agent or model may use another cassette.

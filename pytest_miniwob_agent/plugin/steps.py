@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import counted, sanitize_line
 from pytest_miniwob_agent.hookspec import Run, Step
 from pytest_miniwob_agent.plugin.reading import project_folder, record_command
-from pytest_miniwob_agent.plugin.results import BASELINE, shard_of
+from pytest_miniwob_agent.plugin.results import BASELINE, get_shard
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results, one_per_case, read_results
@@ -43,7 +43,6 @@ class PendingCalls(Step):
         """The number of calls that wait."""
 
     def begin(self) -> None:
-        """Put the answers into cassettes."""
         from pytest_miniwob_agent.cassettes.deferred import take_answers
 
         settings = self._state.settings
@@ -53,11 +52,10 @@ class PendingCalls(Step):
             self.taken = take_answers(settings.answers, settings.pending, settings.cassettes)
 
     def finish(self, run: Run) -> None:
-        """Write the calls."""
         if not run.outcomes:
             return
         selection = self._state.selection
-        stems = self._state.cassettes_of(selection.cases)
+        stems = self._state.find_cassettes(selection.cases)
         asked = [(one.request, one.group) for one in run.outcomes if one.request is not None]
         waiting = update_pending(
             self._state.settings.pending,
@@ -77,7 +75,6 @@ class RunFinished(Step):
         self._remarks: list[str] = []
 
     def finish(self, run: Run) -> None:
-        """Call them."""
         if not run.outcomes:
             return
         try:
@@ -103,7 +100,6 @@ class RunFinished(Step):
                 ) from None
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
-        """Show the remarks that they return."""
         if terminal.verbosity >= 0:
             for remark in self._remarks:
                 terminal.line(sanitize_line(mask(remark)))
@@ -122,10 +118,9 @@ class ResultsFile(Step):
         self._stays = ""  # the reason why the results file is left as it was
         self._recordings: Path | None = None  # whose results those of a live app don't replace
         self.verdict: Verdict | None = None
-        """The gate's verdict; None where nothing was judged."""
+        """The gate's verdict; None if nothing was judged."""
 
     def begin(self) -> None:
-        """Check that the file can be written, before anything is run or paid for."""
         file = self._state.settings.results
         if file is None:
             return
@@ -146,7 +141,7 @@ class ResultsFile(Step):
             (outcome.case for outcome in outcomes), run.without_outcome
         )
         self._partial = self._reasons_for_partial(len(missing))
-        shard = shard_of(self._config, state)
+        shard = get_shard(self._config, state)
         found = one_per_case(outcome.result for outcome in outcomes)
         results = Results(found, self._partial, "this run", shard)
         baseline = self._config.stash.get(BASELINE, None)
@@ -156,7 +151,7 @@ class ResultsFile(Step):
                 root, seeds = project_folder(self._config), state.settings.seeds
                 left_out = state.selection.left_out(before, root, seeds)
                 self.verdict = judge(before, results, gate, left_out, state.settings.prices)
-        finally:  # what ran is kept, also where the gate can't judge it
+        finally:  # what ran is kept, also if the gate can't judge it
             self._write(results, whole=not missing)
         if self.verdict and self.verdict.gate.kind == "twins":
             markdown = TwinsView(find_twins(results), self.verdict).markdown()
@@ -166,7 +161,6 @@ class ResultsFile(Step):
             report_to_github(view.markdown(), self.verdict, view.changed[0])
 
     def _write(self, results: Results, *, whole: bool) -> None:
-        """Write the file, or another beside it if it is to stay as it was."""
         file = self._state.settings.results
         if file is None:
             return
@@ -194,7 +188,6 @@ class ResultsFile(Step):
         return not source.startswith("git:") and same_file(Path(source), file)
 
     def _reasons_for_partial(self, missing: int) -> tuple[str, ...]:
-        """Return the reasons for which the results are not those of all items."""
         selection = self._state.selection
         reasons = [selection.few] if selection.few else []
         if (shard := self._state.settings.shard) is not None:
@@ -206,7 +199,6 @@ class ResultsFile(Step):
         return tuple(reasons)
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
-        """Show the verdict of the gate, and the path of the results file."""
         verdict, settings = self.verdict, self._state.settings
         if verdict and (terminal.verbosity >= 0 or verdict.failed):
             most = None if terminal.verbosity > 0 else NAMED

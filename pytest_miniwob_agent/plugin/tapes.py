@@ -92,7 +92,6 @@ class Tapes:
         return episode
 
     def _play_page(self, play: Callable[[], Episode]) -> Episode:
-        """Play an episode and, of a page with a tape, end that."""
         __tracebackhide__ = True
         page, model = self.page, self.model
         if page is None:

@@ -40,7 +40,7 @@ from pytest_miniwob_agent.testing.fakes import (
 )
 
 Reply = str | Completion
-"""A text, or a completion with tool calls."""
+"""A string, or a completion with tool calls."""
 
 Replies = Sequence[Reply] | Callable[[str, str], Reply]
 """Replies to give in turn, over and over, or a function of prompt and purpose."""
@@ -55,7 +55,7 @@ EPISODE = Limits(trials=2, steps=3, calls=12)
 """The limits of an episode of the contract."""
 
 FEW_CALLS = Limits(trials=2, steps=3, calls=4)
-"""Limits where an answer may have a hundred tool calls, which conversations keep."""
+"""Limits for answers of up to a hundred tool calls, which conversations keep."""
 
 LIMITS = (Limits(trials=1), Limits(steps=1), Limits(calls=1), Limits(3, 2, 5))
 """Limits that are used up."""
@@ -103,7 +103,7 @@ class ContractPage(VisibleFakePage):
 
 
 class _LastAnswer(Observer):
-    """The model's last answer; as a text, in words."""
+    """The model's last answer; as a string, in words."""
 
     answer: Completion | None = None
 
@@ -227,7 +227,7 @@ class AgentContract:
         self._play_twice("it played differently after it had played before", lambda: agent)
 
     def test_no_page_breaks_it(self) -> None:
-        """Texts and elements of any kind may be on it."""
+        """Text and elements of any kind may be on it."""
         for name, (goal, elements) in PAGES.items():
             for reward in (None, -1.0):
                 self.play(f"a page with {name}", ContractPage(reward, 2, goal, elements))
@@ -240,7 +240,7 @@ class AgentContract:
                 self.play(situation, ContractPage(reward), self.model(reply, turns))
 
     def test_no_tool_call_breaks_it(self) -> None:
-        """Hostile tool calls at every call, and mixed with good ones; texts have none."""
+        """Hostile tool calls at every call, and mixed with good ones; strings have no calls."""
         called = (event for event in self.play().events if isinstance(event, Called))
         good = next((call.completion for call in called if call.completion.tool_calls), None)
         for name, answer in hostile_answers(good).items() if good else ():
@@ -282,7 +282,6 @@ class AgentContract:
         return ScriptedLLM(reply)
 
     def _play_twice(self, message: str, make: Callable[[], Agent]) -> None:
-        """Check that two episodes with equal pages and replies are equal."""
         __tracebackhide__ = True
         for reward, name in ((None, ""), (-1.0, ""), (1.0, ""), (-1.0, "a suggestion")):
             situation = f"{name or 'good replies'}, on {_page(reward)}"
@@ -317,7 +316,7 @@ def agent_contract(
     Args:
         make: the agent's class, or a function that makes a new agent.
         replies: likely answers of a model to the agent, on a page with a button ONE of id 1 and a
-            button TWO of id 2, so that it acts: texts, or completions with tool calls, that are
+            button TWO of id 2, so that it acts: strings, or completions with tool calls, that are
             given in turn, over and over, or a function of prompt and purpose. Hostile replies are
             made of pieces of these too.
     """

@@ -83,7 +83,7 @@ class FakePage:
         self._screen_style = "compact"
 
     def reset(self, *, screen: str = "compact") -> Observation:
-        """Begin at the first screen; its elements show their details only where it is not compact.
+        """Begin at the first screen; its elements show their details unless it is compact.
 
         They show their roles only in a tree.
         """
@@ -194,7 +194,6 @@ class VisibleFakePage(FakePage):
 
 
 def _markup(element: Element) -> str:
-    """Write an element as HTML."""
     tag, _, kind = element.tag.partition("_")
     value = element.value if isinstance(element.value, str) else ""
     attributes = {
@@ -217,7 +216,7 @@ class ScriptedLLM(ChatCalls):
     """A model that gives fixed replies, to calls of all kinds.
 
     Args:
-        replies: the replies in order, or a function of prompt and purpose. Each is a text, or a
+        replies: the replies in order, or a function of prompt and purpose. Each is a string, or a
             `Completion`, for instance with tool calls.
     """
 
@@ -231,7 +230,7 @@ class ScriptedLLM(ChatCalls):
         self._reply = replies if callable(replies) else None
         self._replies = iter(()) if callable(replies) else iter(replies)
         self.prompts: list[tuple[str, str]] = []
-        """Purpose and prompt of each call so far; of a conversation, all messages as a text."""
+        """Purpose and prompt of each call so far; of a conversation, all messages as a string."""
         self.requests: list[ModelRequest] = []
         """The requests of conversations so far, for instance to look at their tools."""
 
@@ -250,7 +249,7 @@ class ScriptedLLM(ChatCalls):
         """Return the next reply in the form of the request's API, as a stream if it asks for one.
 
         Raises:
-            AssertionError: there is none left.
+            AssertionError: no reply is left.
         """
         self.requests.append(request)
         api = api_of(request.path)

@@ -13,7 +13,6 @@ from pytest_miniwob_agent.testing.fakes import ScriptedLLM
 
 
 def _with_calls(completion: Completion, **changes: Callable[[str], str]) -> Completion:
-    """Return an answer with changed names or arguments of tool calls."""
     calls = tuple(
         replace(call, **{name: change(getattr(call, name)) for name, change in changes.items()})
         for call in completion.tool_calls
@@ -49,7 +48,7 @@ class FaultyLLM(ScriptedLLM):
         self.model, self.params, self.live = llm.model, llm.params, llm.live
         self._llm, self._fault, self._call = llm, FAULTS[fault], call
         self.damaged = 0
-        """The number of the call whose answer was damaged; 0 for none so far."""
+        """The number of the call whose answer was damaged; 0 if there was no damage so far."""
 
     def post(self, request: ModelRequest, origin: Origin = OF_TEST) -> ModelResponse:
         """Return the other model's answer, or what is made of it."""

@@ -49,15 +49,15 @@ class ReflectiveAgent:
     """Staged planning and structured reflection.
 
     Args:
-        prompts: a folder of texts that replace the built-in ones, file by file.
+        prompts: a folder of prompts that replace the built-in ones, file by file.
         planning: `staged`, `iterative` (4.1: one call per action) or `plan-then-adapt` (4.2: a
             rough plan of the whole, then one call per action).
         memory: `structured`, `unconstrained` (7.2: wrong clicks keep their ids) or `plain` (7.1:
-            all suggestions are shown to planner and reflector, none is enforced). Two controls do
+            all suggestions are shown to planner and reflector, and not enforced). Two controls do
             without reflection: `none` plans each trial anew, and `retry` repeats the last trial
             with another click, drawn at random, without a model call.
         actions: `paper` for the actions of the paper, `all` for every action of the package.
-        screen: `compact` as in the paper; `full` for everything that shows, where a plan may follow
+        screen: `compact` as in the paper; `full` for everything that shows: a plan may follow
             thoughts and notes on past actions keep what was seen; `tree` likewise for roles, names
             and states; `picture` for a picture with the
             ids drawn on it; `both` for full text and picture.
@@ -161,7 +161,6 @@ class _Solver:
                 self._reflect(trial)
 
     def _play(self, trial: Trial) -> None:
-        """Repeat what the memory has, then plan and act until the trial has ended."""
         for action in self._memory.prefix:
             if self._act(trial, action):
                 return
@@ -222,7 +221,6 @@ class _Solver:
         return True
 
     def _reflect(self, trial: Trial) -> None:
-        """Ask for the earliest mistake and what to do instead, and remember it."""
         prompt = self._dialogue.reflection(trial)
         for _ in range(2):  # asked once more, as the next trial would otherwise be the same
             reply = self._dialogue.ask(prompt, "reflect")
@@ -299,9 +297,9 @@ def parse_suggestion(reply: str, all_actions: bool, screens: int) -> tuple[int, 
 
 
 def _clauses(sentence: str, verb: re.Pattern[str]) -> Iterator[list[str]]:
-    """Yield for each clause its texts from the verb of an action to the end of the clause.
+    """Yield for each clause its strings from the verb of an action to the end of the clause.
 
-    Texts in quotes are put aside meanwhile: what is typed may contain `then` or `not`.
+    Quoted strings are put aside meanwhile: what is typed may contain `then` or `not`.
     """
     stored = _QUOTED.findall(sentence)
     numbers = iter(range(len(stored)))
@@ -317,7 +315,7 @@ def _clauses(sentence: str, verb: re.Pattern[str]) -> Iterator[list[str]]:
 
 
 def _parse_start(text: str, all_actions: bool) -> Command | None:
-    """Parse the longest beginning of a text that is an action: reasons may stand behind it."""
+    """Parse the longest beginning of a string that is an action: reasons may follow it."""
     words = text.split(" ")[:MAX_WORDS]
     for end in range(len(words), 0, -1):
         try:
@@ -329,10 +327,6 @@ def _parse_start(text: str, all_actions: bool) -> Command | None:
 
 
 def _varied(trial: Trial) -> tuple[Action, ...]:
-    """Return the actions of a trial with a click on another element of the same tag, if any has.
-
-    It is drawn by the goal and the actions, and so the same in every run.
-    """
     others = {}
     for step, (action, screen) in enumerate(zip(trial.actions, trial.screens, strict=False)):
         if isinstance(action, Click):

@@ -149,7 +149,7 @@ class Trial:
 
     @property
     def pages(self) -> list[tuple[str, frozenset[int]]]:
-        """The screens as HTML has them: their texts, and what was acted on before.
+        """The screens as HTML has them: their text, and what was acted on before.
 
         MiniWoB's HTML marks elements that were clicked (`data-tampered`), and has no focus.
         """
@@ -164,9 +164,9 @@ class Memory:
 
     R is kept as its result: `prefix` are the actions to repeat, `suggestion` is the action after
     them. `mistakes` is D: the wrong clicks of each step. Of the other kinds `unconstrained` leaves
-    wrong clicks their ids (7.2), `plain` keeps suggestions as `notes` and enforces none (7.1).
-    With `later` D gets a wrong click with the next suggestion for its step; with `by_step` a plan
-    gets the notes of its step alone.
+    wrong clicks their ids (7.2), `plain` keeps suggestions as `notes` and does not enforce them
+    (7.1). With `later` D gets a wrong click with the next suggestion for its step; with `by_step` a
+    plan gets the notes of its step alone.
     """
 
     def __init__(self, kind: str, *, later: bool = False, by_step: bool = False) -> None:
@@ -226,7 +226,7 @@ def parse_plan(reply: str, all_actions: bool = False) -> Plan:
     """Read the actions of a reply, one per line; prose between them is skipped.
 
     They follow the last line that begins with `PLAN:`, if there is one. A line that begins like an
-    action but can't be read ends the plan, with the error in its place. Empty where the reply says
+    action but can't be read ends the plan, with the error in its place. Empty if the reply says
     that nothing is left to do.
 
     Raises:
@@ -263,7 +263,7 @@ MOST_PICTURES = 10
 class Dialogue:
     """The prompts about a trial, and the model's replies.
 
-    A planner returns the actions to take next, none if nothing is left to do; it raises
+    A planner returns the actions to take next, empty if nothing is left to do; it raises
     `ParseError` if a reply has no action. `sketch` is the rough plan of `plan_then_adapt`.
     """
 
@@ -343,7 +343,6 @@ class Dialogue:
         )
 
     def _actions(self) -> Prompt:
-        """Explain the actions, and the screen if it is not the paper's."""
         name = "actions-all" if self.all_actions else "actions"
         if not self.style.explained_by:
             return self.fill(name)
@@ -367,11 +366,9 @@ class Dialogue:
         return Prompt("\n".join(lines) or "Nothing yet.", lines)
 
     def _not_done(self, trial: Trial, step: int) -> str:
-        """Tell of an impossible action."""
         return self.fill("not-done", action=str(trial.actions[step]), error=trial.errors[step])
 
     def _trajectory(self, trial: Trial) -> Prompt:
-        """Show screens and actions in turn."""
         steps = range(len(trial.screens))
         parts, pictures = self._turns(trial, steps)
         if sum(map(len, parts)) > TRAJECTORY_LIMIT or len(pictures) > MOST_PICTURES:
@@ -379,7 +376,6 @@ class Dialogue:
         return Prompt("\n\n".join(parts), pictures=pictures)
 
     def _turns(self, trial: Trial, shown: Collection[int]) -> tuple[list[str], tuple[bytes, ...]]:
-        """List the screens of some steps and the actions of all, with the screens' pictures."""
         actions = [*map(str, trial.actions), *filter(None, [trial.invalid])]
         for step in trial.errors:
             actions[step] = self._not_done(trial, step)

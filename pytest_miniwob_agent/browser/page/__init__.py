@@ -45,8 +45,8 @@ from pytest_miniwob_agent.browser.server import (
     CJK,
     FAMILIES,
     FONTS,
-    folder_of,
     own_name,
+    package_folder,
     sent_font,
 )
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
@@ -60,7 +60,7 @@ EPOCH_MS = 1_600_000_000_000
 """Start of the page's clock in every trial, in milliseconds since 1970."""
 
 FINE_FRAME_MS = 20
-"""Milliseconds between two frames of the page's clock where everything that shows is read."""
+"""Milliseconds between two frames of the page's clock if everything that shows is read."""
 
 OWN_HOST = "pages.localhost"
 """The name of your own pages' site, with storage of its own."""
@@ -110,7 +110,7 @@ def page_scripts(
         "FAMILIES": families, "NAME": secrets.token_hex(),
     }  # fmt: skip
     fonts = [(own_name(family), *sent_font(family)) for family in FONTS] if with_fonts else []
-    boxed = with_fonts or folder_of(CJK[1]) is None
+    boxed = with_fonts or package_folder(CJK[1]) is None
     folder = Path(__file__).parent
     return (
         linked(folder / "served.js", {**constants, "FONTS": fonts}),
@@ -145,7 +145,7 @@ def linked(entry: Path, constants: Mapping[str, object]) -> str:
 
     Raises:
         ValueError: modules import each other in a circle, or a name that is not exported; or an
-            import or export has none of the forms `import { one, two } from "./file.js"`,
+            import or export is not of the forms `import { one, two } from "./file.js"`,
             `import "./file.js"`, `export const` and `export class`.
     """
     exports: dict[str, set[str]] = {}

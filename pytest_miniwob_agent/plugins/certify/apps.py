@@ -16,7 +16,7 @@ from pytest_miniwob_agent.core.events import Acted, Event, TrialStarted
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.protocols import Observer, Page, PageTape
 from pytest_miniwob_agent.core.secrets import mask
-from pytest_miniwob_agent.plugin.collection import problem_of
+from pytest_miniwob_agent.plugin.collection import get_problem
 from pytest_miniwob_agent.plugin.inner import Looking, Replay, run
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.screen import render
@@ -50,8 +50,8 @@ class _Walking(Replay, Observer):
         folder = state.settings.cassettes
 
         def is_recorded(item: pytest.Item) -> bool:
-            problem = problem_of(item)
-            stems = state.cassettes_of([problem.case]) if problem and problem.page.app else ()
+            problem = get_problem(item)
+            stems = state.find_cassettes([problem.case]) if problem and problem.page.app else ()
             return any((folder / f"{stem}{TRAFFIC}").exists() for stem in stems)
 
         items[:] = filter(is_recorded, items)

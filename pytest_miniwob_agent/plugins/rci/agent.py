@@ -73,7 +73,7 @@ class RCIAgent:
     """Plan, critique, improved plan; then each instruction grounded in task, state and agent.
 
     Args:
-        prompts: a folder of texts that replace the built-in ones, file by file.
+        prompts: a folder of prompts that replace the built-in ones, file by file.
         critiques: rounds in which the plan is criticised and improved.
         exemplars: worked examples to show: `none`, `built-in`, or a folder with files TASK.txt for
             tasks, and default.txt for all others. `built-in` is the paper's setting: for each of 36
@@ -344,9 +344,9 @@ def find_actions(instruction: Instruction, page: str) -> tuple[Action, ...]:
 
 
 def find(page: str, xpath: str) -> list[tuple[int, str]]:
-    """Return ids and texts of the elements of a page's HTML that an XPath selects.
+    """Return id and text of each element of a page's HTML that an XPath selects.
 
-    In the order of the page, each once; a text or an attribute selects its element.
+    In the order of the page, each once; text or an attribute selects its element.
 
     Raises:
         BadXPath: it is not an XPath, its result is not nodes, or it could take too long.

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.hookspec import Run, Step
-from pytest_miniwob_agent.plugin.results import shard_of
+from pytest_miniwob_agent.plugin.results import get_shard
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.plugins.report.folder import Report
 
@@ -34,7 +34,7 @@ class ReportPages(Step):
         self._report.write(
             run.items,
             judged=self._state.settings.baseline is not None,
-            shard=shard_of(self._config, self._state),
+            shard=get_shard(self._config, self._state),
             verdict=run.verdict,
             broken=run.broken,
             sent=self._state.settings.sent_pictures,

@@ -73,7 +73,7 @@ class ToolsAgent:
     """Native tool calls, several in one answer, until the page judges.
 
     Args:
-        prompts: a folder of texts that replace the built-in ones, file by file.
+        prompts: a folder of prompts that replace the built-in ones, file by file.
         actions: `paper` for the actions of the reflective agent's paper, `all` for every action;
             those at points and by the clock only together with the full screen. On apps it has all
             of them in both cases.

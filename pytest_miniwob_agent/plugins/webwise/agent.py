@@ -72,7 +72,7 @@ class WebWISEAgent:
     An episode is one trial.
 
     Args:
-        prompts: a folder of texts that replace the built-in ones, file by file.
+        prompts: a folder of prompts that replace the built-in ones, file by file.
         steps: `multi`, or `single`: the first script that can be run has to do all (4.3).
         examples: `none`, `built-in`: one for each task of the paper and two more, or the path of
             examples that an earlier run has saved (4.5).
