@@ -212,7 +212,7 @@ def check_cassettes(collected: Collector) -> Iterator[Check]:
         yield Check("items", f"{first} {last}", "see the output of `pytest --collect-only`")
         return
     if not used.stems:
-        found, _, hint = NO_ITEMS.partition(": ")
+        found, _, hint = NO_ITEMS.partition("; ")
         yield Check("items", found, hint, note=True)
         return
     stems = [stem for stem in used.stems if stem not in used.deselected]

@@ -67,7 +67,7 @@ def why_no_problem(item: pytest.Item) -> str:
     return (
         f"{item.nodeid} has a miniwob marker but no miniwob fixture: give it the parameter "
         "miniwob_episode (a method of a unittest.TestCase can't have one), or mark it with "
-        '@pytest.mark.usefixtures("miniwob_case") where something else asks for the episode, such '
+        '@pytest.mark.usefixtures("miniwob_case") if something else asks for the episode, such '
         "as request.getfixturevalue or a step of pytest-bdd"
     )
 

@@ -36,8 +36,8 @@ from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 NO_ITEMS = (
-    "no item here uses a cassette: run this where your tests are, or name them after --; and name "
-    "a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
+    "no item collected here uses a cassette; run this in the directory of your tests, or name them "
+    "after --, and name a model, in the ini file (miniwob_model) or with -- --miniwob-model=ID"
 )
 
 Begin = Callable[[Path, Path], None]
@@ -201,11 +201,14 @@ class _Player(Replay, Observer):
         if session.testsfailed or len(meant) == 1:  # a failure is in pytest's output
             return
         if not ids:
-            text = "no MiniWoB++ item here: run this where your tests are, or name them after --"
+            text = (
+                "no MiniWoB++ item collected here; run this in the directory of your tests, or "
+                "name them after --"
+            )
         elif meant:
             text = f"{len(meant)} items are called {self.case}; name one: {listed(meant)}"
         else:
-            text = f"no item here is called {self.case}"
+            text = f"no item collected here is called {self.case}"
             text += nearest(self.case, sorted(set(ids.values())))
             text += "; name other tests, seeds or options after --, as you would run them"
         self.failure = UsageError(text)

@@ -123,10 +123,10 @@ class Tapes:
         finally:
             if changed := page.changed_requests():
                 shown = sanitize_line(mask("; ".join(changed[:4])))
-                self._tell(f"{self._case}: the app was asked otherwise than recorded: {shown}")
+                self._tell(f"{self._case}: its requests to the app have changed: {shown}")
 
     def _tell_other_page(self, then: Request, now: Request) -> None:
-        """Say what an app shows otherwise than at the recording before."""
+        """Say what an app shows that differs from the recording before."""
         if self.page is None or self.page.goal not in then.text:
             return  # the task is another one
         changed = [line for line in diff(then.text, now.text) if line[:2] in ("- ", "+ ")]

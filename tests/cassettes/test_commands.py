@@ -116,7 +116,7 @@ class TestWithCollectedItems:
         assert "no_such_module" in err
         project.makepyfile("")
         err = run("lint", status=2)
-        assert "no item here uses a cassette: run this where your tests are" in err
+        assert "no item collected here uses a cassette; run this in the directory" in err
 
     def test_prune_removes_unused_files_after_a_yes_alone(self, project, run, monkeypatch):
         orphan = plant(project.path, f"{FOLDER}/gone-task/1.yaml")

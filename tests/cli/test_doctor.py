@@ -57,7 +57,7 @@ class TestCommand:
         monkeypatch.setattr(doctor, "check_browser", lambda path: ())
         status, out, _ = call("doctor")
         assert status == 0
-        assert "\nnote  items                 no item here uses a cassette\n" in out
+        assert "\nnote  items                 no item collected here uses a cassette\n" in out
         assert out.endswith("\nnothing to fix\n")
 
 

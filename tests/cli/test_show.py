@@ -105,9 +105,13 @@ class TestItem:
     @pytest.mark.parametrize(
         ("test", "case", "message"),
         [
-            (TEST_FILE, "click-menu-2/77", "no item here is called click-menu-2/77 "),
+            (TEST_FILE, "click-menu-2/77", "no item collected here is called click-menu-2/77 "),
             (TEST_FILE, "1", r"6 items are called 1; name one: .*click-menu-2/1\]"),
-            ("", "click-menu-2/1", "no MiniWoB[+][+] item here: run this where your tests are"),
+            (
+                "",
+                "click-menu-2/1",
+                "no MiniWoB[+][+] item collected here; run this in the",
+            ),
             ("import nothing", "1", "pytest can't run the item:\n(.|\n)*No module named 'nothing'"),
         ],
         ids=["none", "several", "no items", "pytest fails"],

@@ -91,7 +91,8 @@ def test_an_app_that_has_not_changed_passes(shop):
     result = shop.replay(LIVE, "--miniwob-results=now.jsonl", "-n1", passed=2)
     assert starts_of(shop) == 2
     result.stdout.fnmatch_lines(["apps: 2 items on the app as it is now, with recorded answers"])
-    result.stdout.no_fnmatch_line("*asked otherwise*")  # a token of a form is another one each time
+    # A token of a form is another one each time.
+    result.stdout.no_fnmatch_line("*requests to the app have changed*")
     assert shop.path.joinpath("now.jsonl").read_text().count('"app":"live"') == 2
     result = shop.replay(passed=2)
     result.stdout.fnmatch_lines(["apps: 2 items replayed; the app was not started, *"])
@@ -149,7 +150,7 @@ def test_requests_that_change_while_the_prompts_stay_are_a_remark(shop):
     change(shop, script="<script>fetch('/visited')</script>")
     result = shop.replay(LIVE, passed=2)
     result.stdout.fnmatch_lines(
-        ["apps/buy/1: the app was asked otherwise than recorded: + GET /visited at step 0"]
+        ["apps/buy/1: its requests to the app have changed: + GET /visited at step 0"]
     )
 
 

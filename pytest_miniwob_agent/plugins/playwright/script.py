@@ -78,7 +78,7 @@ PREPARE = "    # Prepare the app here, as the `setup` of its AppTask does.\n"
 
 KEYS = {"CTRL": "Control", "PAGEUP": "PageUp", "PAGEDOWN": "PageDown"}
 KEYS |= {f"ARROW{way.upper()}": f"Arrow{way}" for way in ("Up", "Down", "Left", "Right")}
-"""Playwright's names of keys, where they differ in more than their case."""
+"""Playwright's names of keys that differ in more than their case."""
 
 CODE = {
     actions.Click: "{found}.click()",

@@ -77,7 +77,7 @@ class RCIAgent:
         critiques: rounds in which the plan is criticised and improved.
         exemplars: worked examples to show: `none`, `built-in`, or a folder with files TASK.txt for
             tasks, and default.txt for all others. `built-in` is the paper's setting: for each of 36
-            tasks as many as it had, and no state grounding where it left that out (F.1).
+            tasks as many as it had, and no state grounding if it left that out (F.1).
         without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
         forms: `lenient`, or `strict`: an instruction is read only in the forms of listing 1.
         problem: `named`, or `unnamed`: agent grounding only says that no form fits.

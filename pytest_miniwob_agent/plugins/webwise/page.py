@@ -64,7 +64,7 @@ class Object:
     """An element that passes the filter.
 
     `ref` is the id that actions take, None for an element that can't be acted upon. The `tag` of an
-    input includes its type (`input_text`). `checked` is None where nothing can be checked or
+    input includes its type (`input_text`). `checked` is None if nothing can be checked or
     selected. Of an option, `list_ref` is the ref of its list if that drops down; `among_others` is
     True if several options of its list can be selected.
     """
