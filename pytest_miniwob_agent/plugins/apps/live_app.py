@@ -259,6 +259,7 @@ class LiveApp:
             except Exception as error:  # noqa: BLE001 - raised to whoever waits for it
                 asked.set_exception(error)
 
+        # In a thread, as the app may answer this one only once it has got others.
         threading.Thread(target=ask, daemon=True).start()
         place, began = (request.method, urlsplit(request.url).path), time.monotonic()
         patience = SILENCE if place in self._polls else PATIENCE
@@ -279,6 +280,8 @@ class LiveApp:
         inbox, socket, changes = self._inbox, self._number(), self._changes
 
         def come(_: object) -> None:
+            # Answered once something had changed: a long poll, which the next time is set aside at
+            # once.
             if self._changes > changes:
                 self._polls.add(place)
             if error := asked.exception():
@@ -335,6 +338,7 @@ class LiveApp:
         address, path, headers = self._place(request)
         content, body = request.content_type, request.body
         if TEXT.search(content) or "form-data" in content:
+            # Bytes that are not UTF-8 go on as they are.
             text = body.decode("utf-8", "surrogateescape")
             told = self._to_app(text, quoted="urlencoded" in content)
             body = told.encode("utf-8", "surrogateescape")
@@ -436,6 +440,7 @@ class _Names:
         self._names = {quote(name, safe=""): quote(new, safe="") for name, new in names.items()}
         self._names |= names
         longest_first = map(re.escape, sorted(self._names, key=len, reverse=True))
+        # Not within a longer name, nor before another port; a quoted address has %2F, %40 and %3A.
         before, after = r"(?:(?<![\w.-])|(?<=%2F)|(?<=%40))", r"(?![\w-]|\.\w|:\d|%3A\d)"
         self._pattern = re.compile(f"{before}(?:{'|'.join(longest_first)}){after}")
 

@@ -76,10 +76,8 @@ class Inbox:
     def __init__(self, to_page: Callable[[str], str], largest: int) -> None:
         self._to_page, self.largest = to_page, largest
         self._left = largest
-        self._now, self._moved = (
-            -1.0,
-            time.monotonic(),
-        )  # the page's clock, and since when it stands
+        self._now = -1.0  # the page's clock
+        self._moved = time.monotonic()  # since when that stands still
         self._lock = threading.Lock()
         self._came: list[PageMessage] = []
         self.error: BaseException | None = None
@@ -113,6 +111,7 @@ class Inbox:
             if socket in self._until:
                 self._came.append({"socket": socket, "type": type_, **more})
                 now, most = time.monotonic(), self._until[socket][1]
+                # To connect does not count for `LONGEST`.
                 most = now + LONGEST if type_ == "open" else most
                 self._until[socket] = min(now + silence, most), most
 
@@ -224,7 +223,7 @@ class Sockets:
             "user_agent_header": None,
             "ssl": context,
         }
-        code, reason = 1006, ""
+        code, reason = 1006, ""  # closed without a closing handshake (RFC 6455, 7.4.1)
         with (
             suppress(OSError, WebSocketException),
             connect(url, **given) as end,

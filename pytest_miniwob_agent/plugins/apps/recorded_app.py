@@ -486,6 +486,7 @@ class RecordedApp:
 
     def _end_trial(self) -> None:
         """Check that a replayed trial has made all its requests; raises a `Drift`."""
+        # The item may be allowed fewer steps than were recorded.
         within = [one for one in self._left if one.step <= self._limits.steps]
         missing = [one for one in within if one.request.strict]
         self._left = []

@@ -220,6 +220,7 @@ class Batches:
                 in_flight |= batch.ids
                 continue
             lines: dict[str, Line] = {}
+            # The output comes last: of a request in both, the answer counts.
             for file in filter(None, (batch.remote.error_file_id, batch.remote.output_file_id)):
                 lines |= self._lines(file)
             requests = {id_: waiting[id_] for id_ in sorted(batch.ids)}
@@ -242,6 +243,7 @@ class Batches:
             remotes = [remote for remote in page if remote.input_file_id in files]
             remotes = [remote for remote in remotes if remote.created_at > time.time() - KEPT]
         left, found = set(ids), []
+        # A request that was submitted again belongs to its newest batch.
         for remote in sorted(remotes, key=lambda remote: remote.created_at, reverse=True):
             file = remote.input_file_id
             if file not in self._ids_in:
