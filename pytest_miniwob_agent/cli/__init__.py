@@ -98,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(given[:end])
     if hasattr(options, "pytest_args"):  # argparse takes no positional arguments after an option
         options.pytest_args += given[end + 1 :]
+    elif hasattr(options, "program"):
+        options.program = given[end + 1 :]
     elif others := given[end + 1 :]:
         parser.error(
             f"this command does not run pytest and takes no arguments after --: {' '.join(others)}"

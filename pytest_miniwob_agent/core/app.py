@@ -223,6 +223,10 @@ class AppTrial:
         """The number of tabs that are open, of which the last one is shown."""
         return self.observation.tabs or 1
 
+    def shows(self, text: str) -> bool:
+        """True if an element of the page has this text."""
+        return any(text in element.text for element in self.observation.elements)
+
     def asked(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> bool:
         """True if the trial has made a request of this method and path, with these fields.
 
@@ -390,7 +394,7 @@ class AppTask:
     def is_ready(self, trial: AppTrial) -> bool:
         """Return True if a trial can begin, by what the page shows and sends."""
         if isinstance(self.ready, str):
-            return any(self.ready in element.text for element in trial.observation.elements)
+            return trial.shows(self.ready)
         return self.ready is None or bool(self.call("ready", trial))
 
     def scrubbed(self, text: str) -> str:

@@ -12,6 +12,7 @@ from support.projects import ROOT, Project
 
 from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.agents.registry import load_agent
+from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.plugins.program.environment import without_keys
 
 PAGE = """
@@ -196,3 +197,69 @@ def test_a_program_that_is_not_there_is_named(project):
     result.stdout.fnmatch_lines(
         ["*the program `no-such-program x` can't be started: *No such file*"]
     )
+
+
+SHOP = """
+    import json, os, urllib.request
+    from support.driving import Program
+
+    with Program(os.environ["MINIWOB_CDP_URL"]) as page:
+        page.click("button" if os.environ["MINIWOB_GOAL"] == "Buy milk" else "p")
+        page.run("1")
+"""
+
+
+@pytest.fixture
+def capture(pytester, chat_server, monkeypatch):
+    """Capture runs on an app that is a fixture of conftest.py."""
+    project = AppPages(pytester, chat_server)
+    project.write_task({"/": BUY})
+    project.test_file.unlink()
+    project.makepyfile(agent=SHOP)
+    paths = [str(ROOT / "tests"), str(project.path), *sys.path]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.chdir(project.path)
+
+    def run(*options):
+        wanted = ["--app=app", "--solved-when=text=Thank you", "--folder=e2e", *options]
+        return main(["capture", *wanted, "--", *PYTHON.split()])
+
+    run.path = project.path
+    return run
+
+
+BUY = "<p>Milk</p><button onclick='document.body.textContent = `Thank you`'>Buy</button>"
+
+
+def test_a_run_becomes_a_test(capture, capfd):
+    assert capture("--goal=Buy milk") == 0
+    assert "to commit:\n  e2e/test_buy_milk.py\n  cassettes/" in capfd.readouterr().out
+    written = capture.path.joinpath("e2e/test_buy_milk.py").read_text()
+    assert "solved_when=lambda trial: trial.shows('Thank you') or None" in written
+    assert capture("--goal=Buy milk") == 2
+    assert "exists: choose another --name" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd, keep):
+    options = ["--keep"] if keep else []
+    assert capture("--goal=Buy bread", "--name=bread", *options) == (0 if keep else 1)
+    out = capfd.readouterr().out
+    test = capture.path / "e2e/test_bread.py"
+    assert test.exists() == keep
+    assert ("1 xfailed" in out) == keep
+    if keep:
+        assert "@pytest.mark.xfail(reason='unsolved: incomplete')" in test.read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--solved-when=colour=red"], "'colour=red' is none of text=..., url=..., answer=..."),
+        (["--solved-when=url=("], "'(' is no regular expression"),
+        (["--name=!"], "give the test a --name of letters and digits"),
+    ],
+)
+def test_what_can_not_be_captured_is_said(capture, capsys, options, message):
+    assert capture("--goal=Buy", *options) == 2
+    assert message in capsys.readouterr().err

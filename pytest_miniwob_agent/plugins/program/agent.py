@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,7 +57,8 @@ class ProgramAgent:
         timeout: seconds that it may take for a trial.
         normalize: what differs from run to run in its requests: `date` and other names of `MASKS`,
             or further ones as `NAME=REGEX`.
-        folder: where it runs: the folder of the item's test.
+        cwd: where it runs, from the folder of the item's test on.
+        folder: the folder of the item's test.
         task: the name of the item's task.
         seed: the item's seed.
 
@@ -72,6 +73,7 @@ class ProgramAgent:
         trials: int = 1,
         timeout: float = TIMEOUT,
         normalize: Sequence[str] = (),
+        cwd: str = ".",
         folder: Path | None = None,
         task: str = "",
         seed: int = 0,
@@ -79,8 +81,8 @@ class ProgramAgent:
         self.command = shlex.split(command) if isinstance(command, str) else [*command]
         if not self.command:
             raise UsageError("the program's command is empty")
-        self._folder = folder or Path.cwd()
-        self.name = name or program_name(self.command, self._folder)
+        self._folder = (folder or Path.cwd()) / cwd
+        self.name = name or program_name(self.command)
         self._trials = check_integer("trials", trials, 1, 100)
         self._timeout = timeout
         self._masks = [_parse_mask(each) for each in normalize]
@@ -201,11 +203,12 @@ def _end(program: subprocess.Popen[str]) -> None:
             program.wait(2)
 
 
-def program_name(command: Sequence[str], folder: Path) -> str:
-    """Name a program by its file: `node agent.mjs` is `agent`."""
-    files = [word for word in command[1:] if (folder / word).is_file()]
-    program = files[0] if files and shutil.which(command[0]) else command[0]
-    return Path(program).stem
+def program_name(command: Sequence[str]) -> str:
+    """Name a program by its file: `node agent.mjs` and `python -m agent` are `agent`."""
+    for before, word in pairwise(command):
+        if before == "-m" or (Path(word).suffix and not word.startswith("-")):
+            return Path(word).stem
+    return Path(command[0]).stem
 
 
 def _parse_mask(text: str) -> Mask:

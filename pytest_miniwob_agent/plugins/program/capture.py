@@ -1,0 +1,187 @@
+"""`miniwob-agent capture`: one run of a program on an app becomes a test that replays."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser, Namespace
+from os.path import relpath
+from pathlib import Path
+
+from pytest_miniwob_agent.core.errors import UsageError
+from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
+from pytest_miniwob_agent.core.text import counted, sanitize_line
+from pytest_miniwob_agent.plugin.reading import of_ini_file
+from pytest_miniwob_agent.results.file import read_results
+
+JUDGES = {
+    "text": "lambda trial: trial.shows({0!r}) or None",
+    "url": "lambda trial: bool(re.search({0!r}, trial.url)) or None",
+    "answer": "lambda trial: None if trial.answer is None else trial.answer == {0!r}",
+}
+"""What solves the task, by the form in which `--solved-when` names it."""
+
+TEST = '''\
+"""{goal}: captured by miniwob-agent."""
+{imports}
+import pytest
+
+from pytest_miniwob_agent import AppTask, Program
+
+TASK = AppTask(
+    {task!r},
+    app={app!r},
+    start={start!r},
+    goal={goal!r},
+    solved_when={judge},
+)
+
+
+{mark}@pytest.mark.miniwob(
+    TASK,
+    seeds=[1],
+    trials=1,
+    agents=[Program({command!r}{cwd})],
+    models=[{model!r}],
+)
+def test_{name}(miniwob_episode):
+    assert miniwob_episode.solved, miniwob_episode.explain()
+'''
+
+EPILOG = """\
+The program gets the goal, the page and the model's address by its environment, as
+docs/write-an-agent.md describes. The model is asked once; then pytest replays the test without app,
+network and key:
+
+  miniwob-agent capture --app http://127.0.0.1:3000 --goal "Buy milk" \\
+      --solved-when 'text=Thank you' -- node agent.mjs
+  pytest tests/test_buy_milk.py
+"""
+
+
+def add_capture(parser: ArgumentParser) -> None:
+    """Add the command's arguments."""
+    parser.description = (
+        "Run a program once on an app, with everything recorded, and write a test with its "
+        "cassettes that pytest replays at once. The program is what follows --."
+    )
+    parser.epilog = EPILOG
+    parser.add_argument(
+        "--app", required=True, help="the app's address, or the name of a fixture that starts it"
+    )
+    parser.add_argument("--goal", required=True, help="what the agent is asked to do")
+    parser.add_argument(
+        "--solved-when",
+        required=True,
+        metavar="KIND=VALUE",
+        help="what solves the task: text=TEXT on the page, url=REGEX of its address, or "
+        "answer=TEXT that the program gives",
+    )
+    parser.add_argument("--start", default="/", help="the path to begin at (default: %(default)s)")
+    parser.add_argument("--name", help="the test's name (default: made of the goal)")
+    parser.add_argument(
+        "--folder", type=Path, default=Path("tests"), help="for the test (default: %(default)s)"
+    )
+    parser.add_argument("--model", help="the model's id (default: that of the ini file)")
+    parser.add_argument("--base-url", metavar="URL", help="the model's server")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep a run that fails, as an expected failure"
+    )
+    parser.set_defaults(run=capture, program=[])
+
+
+def capture(options: Namespace) -> int:
+    """Write the test; return 1 if the run fails and is not kept."""
+    name = _identifier(options.name or options.goal)
+    file = options.folder / f"test_{name}.py"
+    model = options.model or of_ini_file("model")
+    if not options.program:
+        raise UsageError("name the program behind --, such as: -- node agent.mjs")
+    if not model:
+        raise UsageError("no model is named: give --model, or miniwob_model in the ini file")
+    if file.exists():
+        raise UsageError(f"{display_path(file)} exists: choose another --name")
+    text = _test(options, name, model, file)
+    write_atomically(file, text)
+    server = [f"--miniwob-base-url={options.base_url}"] if options.base_url else []
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder, "results.jsonl")
+        record = ["--miniwob-record=new_episodes", f"--miniwob-results={results}", *server]
+        before = _files()
+        passed = _pytest(file, *record)
+        why = "" if passed else _reason(results)
+    written = sorted(_files() - before)
+    if not passed and not (options.keep and why):
+        file.unlink()
+        kept = f" {counted(len(written), 'file')} of it are kept:" if written else ""
+        again = "the same command continues there, and --keep makes a test of it"
+        print(f"\nnot solved, so no test was written.{kept} {again}" if written else "")
+        return 1
+    if not passed:
+        mark = f"@pytest.mark.xfail(reason={why!r})\n"
+        write_atomically(file, text.replace("@pytest.mark.miniwob", f"{mark}@pytest.mark.miniwob"))
+    if not _pytest(file):
+        raise UsageError(
+            f"{shown_from_here(file)} was recorded, but its replay is not the same: the output "
+            "above says what differs"
+        )
+    folders = sorted({str(display_path(path.parent)) for path in written})
+    print("\nto commit:", *[str(shown_from_here(file)), *folders], sep="\n  ")
+    print(f"run it: pytest {shlex.quote(str(shown_from_here(file)))}")
+    return 0
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"\W+", "_", text.lower(), flags=re.ASCII).strip("_")[:50].rstrip("_")
+    if not name:
+        raise UsageError("give the test a --name of letters and digits")
+    return name
+
+
+def _test(options: Namespace, name: str, model: str, file: Path) -> str:
+    kind, _, value = options.solved_when.partition("=")
+    if kind not in JUDGES or not value:
+        kinds = ", ".join(f"{kind}=..." for kind in JUDGES)
+        raise UsageError(f"--solved-when {options.solved_when!r} is none of {kinds}")
+    if kind == "url":
+        try:
+            re.compile(value)
+        except re.error as error:
+            raise UsageError(f"--solved-when {value!r} is no regular expression: {error}") from None
+    folder = relpath(Path.cwd(), file.parent.resolve())
+    return TEST.format(
+        goal=sanitize_line(options.goal),
+        imports="\nimport re\n" if kind == "url" else "",
+        task=name.replace("_", "-"),
+        app=options.app,
+        start=options.start,
+        judge=JUDGES[kind].format(value),
+        command=[*options.program],
+        cwd="" if folder == "." else f", cwd={folder!r}",
+        model=model,
+        name=name,
+        mark="",
+    )
+
+
+def _files() -> set[Path]:
+    folder: Path = of_ini_file("cassettes")
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
+def _pytest(file: Path, *args: str) -> bool:
+    words = ["pytest", str(file), *args]
+    print(f"$ {shlex.join(words[:2])}", *[word for word in args if "results" not in word])
+    sys.stdout.flush()
+    return subprocess.run([sys.executable, "-m", *words], check=False).returncode == 0
+
+
+def _reason(results: Path) -> str:
+    """Return why an item that has a result is not solved; empty if it has none."""
+    if not results.exists():
+        return ""
+    [result] = read_results(results).results
+    return f"{result.outcome}: {', '.join(result.endings)}"
