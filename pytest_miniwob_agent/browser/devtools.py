@@ -108,9 +108,9 @@ class Client:
         self.changed = threading.Condition()
         self.lost = ""
         self.failure: Exception | None = None
+        # What is called with events by the client itself, and for others (`on`).
         self._own: dict[str, Callable[[Message], object]] = {}
         self._handlers: dict[str, Callable[[Message], object]] = {}
-        """What is called with events by the client itself, and for others (`on`)."""
         self._socket = socket
         self._count = 0  # of commands
         self._waiting: dict[int, Sent] = {}
@@ -194,11 +194,11 @@ class DevTools(Client):
         super().__init__(socket)
         self.timeout = timeout
         """Wall-clock seconds that the answers to commands may take."""
+        # Scripts while those are followed, how many of them are of documents before this one, and
+        # the digests of those that the documents had of their own.
         self._parsed: list[dict[str, Any]] = []
         self._first = 0
         self._known: set[str] = set()
-        """Scripts while those are followed, how many of them are of documents before this one, and
-        the digests of those that the documents had of their own."""
         self.excused: Callable[[], Any] = lambda: False
         """True while the browser can't answer, as it waits for a program."""
         self.dialog: dict[str, Any] | None = None
@@ -211,9 +211,9 @@ class DevTools(Client):
         self._dialogs = 0  # in a row
         self.loading: set[str] = set()
         """Frames whose next page is on its way, or loads."""
+        # The page of the window, and the last one that has loaded, by the ids of their loaders.
         self._document = ""
         self._loaded = ""
-        """The page of the window, and the last one that has loaded, by the ids of their loaders."""
         self._last: Sequence[Sent] = ()  # commands that were sent last
         self._is_gone = is_gone  # True if no answer will come; asked while one is awaited
         self._session: str | None = None
@@ -277,7 +277,7 @@ class DevTools(Client):
     def _commit(self, event: Message) -> None:
         if event["frame"]["id"] == self.window:
             self._document = event["frame"]["loaderId"]
-            self._first = len(self._parsed)
+            self._first = len(self._parsed)  # this document's scripts are parsed from here on
 
     def _finish(self, event: Message) -> None:
         self.loading.discard(event["frameId"])
@@ -295,6 +295,7 @@ class DevTools(Client):
         before = self._document
         error = str(self.call("Page.navigate", url=url).get("errorText", ""))
         if error != ABORTED:  # the browser shows a page for any other error
+            # A script of the page may have led to another one, which is the one to wait for.
             self._wait(lambda: self._loaded == self._document != before)
         return error
 

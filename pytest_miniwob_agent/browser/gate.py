@@ -183,6 +183,7 @@ class Gate:
         if window and event["session"]:
             return
         if any(target["targetId"] == known for _, known in self._devtools.opened):
+            # The browser attaches to windows that are there already, too.
             self._devtools.begin("Target.detachFromTarget", {"sessionId": session}, "")
             return
         commands = (*self._prepare, *GATE) if window else worker_commands(self._now, self._random)
@@ -320,6 +321,7 @@ class Gate:
         while True:
             with self._changed:
                 while (job := self._job()) is None and not self._closed:
+                    # What an app sends by itself has to be asked for.
                     self._changed.wait(POLL if self._questions else None)
                     self._tell()
                 if job is None:

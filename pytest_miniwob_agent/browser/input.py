@@ -79,8 +79,8 @@ SHOWN = {
 
 _NUMBER = re.compile(r"[-+]?\d{1,9}(\.\d{1,9})?")
 
+# Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL.
 _UNTYPABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
-"""Characters that no key types; WebDriver takes those from U+E000 on for keys such as CTRL."""
 
 
 class Gesture:
@@ -226,14 +226,14 @@ class NativeInput:
         self._held = browser.held
         self._slow = slow
         self._files = files
+        # The number of a spinner before another one is typed.
         self._stood: float | None = None
-        """The number of a spinner before another one is typed."""
+        # The number of steps after which a button of the mouse stays down for some time.
         self._kept_down: int | None = None
-        """The number of steps after which a button of the mouse stays down for some time."""
+        # The value that a field is set to, which takes no free text.
         self._value: str | None = None
-        """The value that a field is set to, which takes no free text."""
+        # What the action is for, if that can be checked (`page/effect.js`).
         self._expected: tuple[int | None, str, Any] | None = None
-        """What the action is for, if that can be checked (`page/effect.js`)."""
         try:
             self._add()
             named = actions.element_ids(action)

@@ -84,28 +84,28 @@ class MiniwobPage:
         self._browser = browser
         self._case = case
         self._elements: tuple[Element, ...] = ()
+        # Points to click of the elements that actions may name; None if still to be found.
         self._points: dict[int, list[int] | None] = {}
-        """Points to click of the elements that actions may name; None if still to be found."""
+        # The input of an action that `look` has aimed and `step` has not carried out yet.
         self._next: NativeInput | None = None
-        """The input of an action that `look` has aimed and `step` has not carried out yet."""
         self._screen = "compact"
         self.screen_version = SCREEN_VERSION
         """The version of the screens (`Versioned`)."""
         self._goal = ""
+        # True while what is under way reads the page.
         self._reading = False
-        """True while what is under way reads the page."""
+        # The paths of the task's files.
         self._files: tuple[str, ...] = ()
-        """The paths of the task's files."""
         self.payload = ""
         """What the task's attack says, or empty; prompts are searched for it."""
+        # The page's name in messages.
         self._name = case.task
-        """The page's name in messages."""
+        # What perturbs the page, and what the task of an app declares for it.
         self._perturbation: Perturbation | None = None
         self._data: Any = None
-        """What perturbs the page, and what the task of an app declares for it."""
+        # Remarks of this trial, and the number of them that `remarks` has returned.
         self._said: list[str] = []
         self._taken = 0
-        """Remarks of this trial, and the number of them that `remarks` has returned."""
 
     def reset(self, *, screen: str = "compact") -> Observation:
         """Load the page, set the seed, generate the problem, let it settle and read it.

@@ -254,6 +254,7 @@ class OwnPage(MiniwobPage):
             if begun is None:
                 self._check()
                 raise BrowserLost(f"the page after {self._name} did not come")
+            # The seed is set on that page already, so it is only read.
             if begun:
                 function, values = "read", ()
 

@@ -47,11 +47,11 @@ Step = Callable[[AnyAction | str, Any, TaskPage], bool]
 """Is told of an action before it is carried out, or that a `trial` or the `episode` ends, with the
 page and its task; the replay ends when it returns False."""
 
+# Options of pytest and pytest-xdist with which all items run, in this process.
 _ALL_HERE: dict[str, Any] = {"maxfail": 0, "numprocesses": None, "dist": "no", "tx": []}
-"""Options of pytest and pytest-xdist with which all items run, in this process."""
 
+# Pytest's own options that write or delete files, or send something.
 _WRITING = {"xmlpath", "log_file", "pastebin", "basetemp"}
-"""Pytest's own options that write or delete files, or send something."""
 
 
 class _AddoptsFilter:

@@ -25,9 +25,9 @@ from pytest_miniwob_agent.plugin.settings import Settings
 from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
+# In the output of a worker of pytest-xdist, pickled: its selection, and its set-ups.
 _TOLD = "miniwob_told"
 _SETUPS = "miniwob_setups"
-"""In the output of a worker of pytest-xdist, pickled: its selection, and its set-ups."""
 
 
 DRIFT_FORECAST = "drift.txt"

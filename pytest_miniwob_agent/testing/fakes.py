@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     import openai
 
 
+# Types of inputs that keys do not go to.
 _NO_FIELDS = ("button", "submit", "reset", "image", "checkbox", "radio")
-"""Types of inputs that keys do not go to."""
 
 
 class FakePage:

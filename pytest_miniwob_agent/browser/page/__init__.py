@@ -72,12 +72,12 @@ name, which would do so too."""
 WORLD = "miniwob-agent"
 """The name of our own world."""
 
+# In a window that an app opens, the page that comes would have the `window` of the empty one, in
+# which scripts have run already.
 _NOT_YET = """if (Constants.APP && window === top && location.protocol === "about:") {
   document.open().close();
   return;
 }"""
-"""In a window that an app opens, the page that comes would have the `window` of the empty one, in
-which scripts have run already."""
 
 _IMPORT = re.compile(r'^import (?:\{([^}]*)\} from |)"\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|class) (\w+|[{[][^=]*[]}]))", re.MULTILINE)

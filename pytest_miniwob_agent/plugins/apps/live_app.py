@@ -59,10 +59,10 @@ PART = 2**16
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
 """Media types of answers that `fetch` gets by and by."""
 
+# The digest of a script or style in a page: what it names may be rewritten for the page.
 _INTEGRITY = re.compile(
     r"""(<(?:link|script)\b[^>]*?)\s+integrity\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE
 )
-"""The digest of a script or style in a page: what it names may be rewritten for the page."""
 
 LENGTH = "content-length"
 PLACE = frozenset(

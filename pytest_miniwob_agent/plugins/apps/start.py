@@ -25,8 +25,8 @@ from pytest_miniwob_agent.plugins.apps.live_app import LiveApp, parse_address
 from pytest_miniwob_agent.plugins.apps.page import AppPage
 from pytest_miniwob_agent.plugins.apps.recorded_app import RecordedApp
 
+# What was found in the bodies of answers, in the stash of pytest's configuration.
 _SEARCHED = pytest.StashKey[Searched]()
-"""What was found in the bodies of answers, in the stash of pytest's configuration."""
 
 
 def open_app(

@@ -40,12 +40,11 @@ COLUMNS = {
 }
 """The columns of the table, and what they hold."""
 
+# The beginning of a string that a spreadsheet may take for a formula.
 _FORMULA = re.compile(r"""[\t\n]|[\s\x00-\x1f\u200b-\u200f\u2060\ufeff"'`]*[=+\-@]""")
-"""The beginning of a string that a spreadsheet may take for a formula."""
 
+# Places in a string at which a spreadsheet that separates columns there may see a formula begin.
 _LATER_FORMULA = re.compile(r"""(?<=[;\t])(?=[\s"'`]*[=+\-@\uff1d\uff0b\uff0d\uff20])""")
-"""Places in a string at which a spreadsheet that separates columns there may see a formula
-begin."""
 
 
 def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:

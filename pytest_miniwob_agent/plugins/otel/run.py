@@ -9,8 +9,8 @@ import pytest
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.plugins.otel.spans import Spans, Traces
 
+# In the output of a worker of pytest-xdist.
 _LOST = "miniwob_lost_traces"
-"""In the output of a worker of pytest-xdist."""
 
 
 class Tracing:

@@ -117,8 +117,8 @@ class Spans(Observer):
         self._item: Span | None = None
         self._trial: Span | None = None
         self._asked: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+        # The time of the latest event, at which the next action begins.
         self._last = 0
-        """The time of the latest event, at which the next action begins."""
 
     def before_episode(self, case: Case) -> None:
         # The episode may begin again in a new browser.

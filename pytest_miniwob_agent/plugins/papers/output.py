@@ -20,11 +20,11 @@ from pytest_miniwob_agent.core.text import (
 from pytest_miniwob_agent.plugins.papers.figures import run_tables
 from pytest_miniwob_agent.plugins.papers.tables import TRIALS, Paper, Table
 
+# The columns whose numbers are no rates, with their formats.
 _FORMATS: dict[str, Callable[[float], str]] = {
     **dict.fromkeys(("exact", "by page", "chi²", "t-test", "printed"), p_value),
     **dict.fromkeys(("few", "more"), "{:.4g}".format),
 }
-"""The columns whose numbers are no rates, with their formats."""
 
 
 def tables_data(paper: Paper) -> dict[str, Any]:

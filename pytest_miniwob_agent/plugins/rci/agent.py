@@ -147,8 +147,8 @@ class RCIAgent:
         return self.prompts.fill("exemplars", rules=rules, exemplars=exemplars)
 
 
+# An element in an error of the browser, which the page's HTML names by its `data-ref`.
 _ID = re.compile(r"\bid=(\d+)")
-"""An element in an error of the browser, which the page's HTML names by its `data-ref`."""
 
 
 class _Trial:

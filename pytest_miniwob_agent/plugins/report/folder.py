@@ -43,8 +43,8 @@ from pytest_miniwob_agent.screen import render
 WAITS = "It waits for a completion."
 """The reason for which an item of a deferred recording has no result yet."""
 
+# Stands for a picture in the text of a prompt.
 _SENT = re.compile(r"\[picture pictures/([0-9a-f]{16}\.png)\]")
-"""Stands for a picture in the text of a prompt."""
 
 
 def unique_ids(cases: Iterable[str]) -> list[str]:

@@ -28,8 +28,8 @@ class Screenshots(Observer):
         self.wants_pictures = trace == "on" and self._visible
         self._taken: list[Picture] = []
         self._events: list[Event] = []
+        # A remark on the screenshots that their reader must know.
         self._note = ""
-        """A remark on the screenshots that their reader must know."""
         if trace != "off" and not self._visible:
             self._note = (
                 "There are no pictures: the page has no method look(action) that returns a Shot"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
+# Plugins that report, as `run.Exports` calls them, and the options that have them report.
 _REPORTING = {"html": "htmlpath", "json": "json_report", "allure": "allure_report_dir"}
-"""Plugins that report, as `run.Exports` calls them, and the options that have them report."""
 
 
 def pytest_miniwob_begin(session: pytest.Session) -> None:

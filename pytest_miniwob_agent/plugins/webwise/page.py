@@ -40,23 +40,23 @@ MAX_TEXT = 1000
 MAX_CLEARED = 100
 """Characters of a field's value that are deleted before a text is typed: the most key presses."""
 
+# Fields with several parts: how they are typed, and the forms in which they may be given.
 _PARTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "input_date": ("%m%d%Y", ["%m/%d/%Y", "%Y-%m-%d"]),
     "input_time": ("%I%M%p", ["%I:%M %p", "%I:%M%p", "%H:%M %p", "%H:%M"]),
 }
-"""Fields with several parts: how they are typed, and the forms in which they may be given."""
 
 ASKED_FOR = (Click, Choose, Type)
 """The actions that scripts ask for; others help, such as clearing a field."""
 
+# Tags of objects that can stand within a text; their text is part of it.
 _INLINE = frozenset({"a", "span", "tspan", "tt"})
-"""Tags of objects that can stand within a text; their text is part of it."""
 
+# Tags that are objects even without a text or with objects inside.
 _CONTROLS = frozenset({"button", "a", "label", "select", "textarea", "input"})
-"""Tags that are objects even without a text or with objects inside."""
 
+# Tags that are not objects without a text, id or class.
 _ANONYMOUS = frozenset({"div", "span", "p", "ul", "li", "tr", "td", "th", "h3"})
-"""Tags that are not objects without a text, id or class."""
 
 
 @dataclass(frozen=True, slots=True)
