@@ -1,9 +1,9 @@
 """The file of a cassette: reading, checking and writing it as a whole.
 
 It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
-texts as blocks, to be read in a pull request. Beside `request` and `response`, a call says where it
-was made (`core.events.Origin`), and from which other item its answer was taken; this is ignored
-when matching.
+strings of several lines as blocks, to be read in a pull request. Besides `request` and `response`,
+a call says where it was made (`core.events.Origin`), and from which other item its answer was
+taken; this is ignored when matching.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ END = "...\n"
 """The last line of a file."""
 
 NO_CALLS = " []\n"
-"""In the place of calls, in a file that has none."""
+"""What a file without calls has instead."""
 
 DEEPEST = 200
 """The deepest nesting of lists and mappings that is read."""
@@ -49,7 +49,7 @@ _CONFLICT = re.compile(r"^(?:<{7}|={7}|>{7})(?: |$)", re.M)
 
 @dataclass
 class Noted:
-    """What a cassette has beside its calls."""
+    """What a cassette has besides its calls."""
 
     version: Annotated[int, (1).__eq__]
     schema: int
@@ -147,10 +147,10 @@ def write_cassette(
 ) -> None:
     """Write a cassette atomically, with further keys (`dump_cassette`).
 
-    `allow` are regular expressions of what looks like a key and is none.
+    `allow` are regular expressions of what looks like a key but isn't one.
 
     Raises:
-        CassetteError: a text in a call looks like a key; nothing is written.
+        CassetteError: a string in a call looks like a key; nothing is written.
         CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
     """
     for number, call in enumerate(calls, start=1):
@@ -171,7 +171,7 @@ def dump_cassette(
     """Return the text of a cassette; each call becomes YAML once, as a file grows call by call.
 
     The first version of screens is not noted, as there was no other one, nor the pace of an agent
-    that is no program.
+    that is not a program.
     """
     for call in calls:
         call.written = call.written or _dump_call(call)
@@ -223,7 +223,6 @@ class Serializer:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """Return the data of a cassette; raises as `Serializer.deserialize`."""
     opened = text.count("[") + text.count("{") + len(re.findall("[-?] +[-?] ", text))
     if opened > DEEPEST and _too_deep(text):
         raise ValueError("it is nested too deeply")
@@ -239,7 +238,7 @@ def check_version(what: str, value: Any, newest: int) -> None:
 
 
 def _too_deep(text: str) -> bool:
-    """Return True if a YAML text is nested so deeply that the reader of all of it would crash."""
+    """Return True if YAML is nested so deeply that reading all of it would crash."""
     depth = 0
     try:
         for event in yaml.parse(text, _Loader):
@@ -263,25 +262,25 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """
 
     def construct_document(self, node: yaml.Node) -> Any:
-        return self._value_of(node, set())
+        return self._value(node, set())
 
-    def _value_of(self, node: yaml.Node, seen: set[yaml.Node]) -> Any:
+    def _value(self, node: yaml.Node, seen: set[yaml.Node]) -> Any:
         if node in seen:
-            raise ConstructorError(None, None, "an alias, as no cassette has", node.start_mark)
+            raise ConstructorError(None, None, "an alias, which no cassette has", node.start_mark)
         seen.add(node)
         value = node.value
         match node.tag.removeprefix("tag:yaml.org,2002:"), node:
             case "str", yaml.ScalarNode():
                 return value
             case "seq", yaml.SequenceNode():
-                return [self._value_of(item, seen) for item in value]
+                return [self._value(item, seen) for item in value]
             case "map", yaml.MappingNode():
                 pass
             case _:
                 return self._other(node)
         if not all(key.tag == _STRING for key, _ in value):
             raise ConstructorError(None, None, "a key is not a string", node.start_mark)
-        mapping = {self._value_of(k, seen): self._value_of(v, seen) for k, v in value}
+        mapping = {self._value(k, seen): self._value(v, seen) for k, v in value}
         if len(mapping) < len(value):
             raise ConstructorError(None, None, "a key comes twice", node.start_mark)
         return mapping
@@ -303,7 +302,7 @@ _Loader.yaml_constructors = {
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts as literal blocks wherever they have several lines."""
+    """Writes strings of several lines as literal blocks."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -317,8 +316,8 @@ class _Dumper(yaml.SafeDumper):
         return analysis
 
 
-# PyYAML quotes a text with a tab or with a space at the end of a line. In a literal block both are
-# safe, except for a tab before all else, a last line of nothing else, and characters that YAML
+# PyYAML quotes a string with a tab or with a space at the end of a line. In a literal block both
+# are safe, except for a tab before all else, a last line of nothing else, and characters that YAML
 # takes as line breaks.
 _BLOCK = re.compile(
     r"(?![ \n]*\t)"
@@ -335,7 +334,6 @@ _Dumper.add_representer(
 
 
 def _dump(data: Any) -> str:
-    """Return the YAML text of data without its end marker, which PyYAML adds to some by itself."""
     text: str = yaml.dump(
         data,
         Dumper=_Dumper,
@@ -344,4 +342,5 @@ def _dump(data: Any) -> str:
         width=1_000_000,
         explicit_end=True,
     )
+    # PyYAML ends some documents with the marker, and others not.
     return text.removesuffix(END)

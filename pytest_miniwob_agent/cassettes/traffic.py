@@ -42,8 +42,8 @@ Header = Annotated[str, lambda line: ": " in line]
 Status = Annotated[int, range(1000).__contains__]
 
 
-def digest_of(body: bytes) -> str:
-    """Return the digest of a body; empty for none."""
+def body_digest(body: bytes) -> str:
+    """Return the digest of a body; empty for an empty one."""
     return hashlib.sha256(body).hexdigest()[:32] if body else ""
 
 
@@ -53,20 +53,20 @@ class Bodies:
     def __init__(self, folder: Path) -> None:
         self._folder = folder / BODIES
 
-    def file_of(self, digest: str) -> Path:
+    def path(self, digest: str) -> Path:
         """Return the file of a body."""
         return self._folder / f"{digest}.gz"
 
-    def size_of(self, digest: str) -> int:
+    def size(self, digest: str) -> int:
         """Return the bytes of a body's file; raises as `read` does."""
         self.read(digest)
-        return self.file_of(digest).stat().st_size
+        return self.path(digest).stat().st_size
 
     def write(self, body: bytes) -> str:
         """Write a body unless it is there, and return its digest; raises an `OSError`."""
-        digest = digest_of(body)
-        if digest and not self.file_of(digest).exists():
-            write_atomically(self.file_of(digest), gzip.compress(body, 9, mtime=0))
+        digest = body_digest(body)
+        if digest and not self.path(digest).exists():
+            write_atomically(self.path(digest), gzip.compress(body, 9, mtime=0))
         return digest
 
     def read(self, digest: str) -> bytes:
@@ -77,12 +77,12 @@ class Bodies:
         """
         if not digest:
             return b""
-        path = self.file_of(digest)
+        path = self.path(digest)
         try:
             with gzip.open(path) as file:
                 body = file.read(LARGEST + 1)
-            problem = "" if digest_of(body) == digest else "was changed"
-            problem = problem if len(body) <= LARGEST else "is larger than a recording takes"
+            problem = "" if body_digest(body) == digest else "was changed"
+            problem = problem if len(body) <= LARGEST else "is too large for a recording"
         except FileNotFoundError:
             problem = "is missing"
         except (OSError, EOFError, zlib.error):
@@ -97,7 +97,7 @@ class Bodies:
 
 @dataclass(eq=False)
 class Exchange:
-    """A request and its answer on the tape; without a status none is to come, or it has `failed`.
+    """A request and its answer on the tape; without a status no answer comes, or it has `failed`.
 
     What comes later has the number `socket`.
     """
@@ -227,7 +227,7 @@ class Traffic:
         """
         file, place, known = display_path(path), "", list[Sequence[tuple[str, str]]]()
         try:
-            # Not `splitlines`: texts in JSON may have other ends of lines, such as U+2028.
+            # Not splitlines(): strings in JSON may have other ends of lines, such as U+2028.
             first, *others = path.read_text("utf-8").rstrip("\n").split("\n")
             place = ":1"
             head = from_data(dict[str, Any], json.loads(first))

@@ -240,7 +240,7 @@ def count_calls(folder: Path, unused: Path) -> dict[tuple[str, str], Stats]:
             row.exchanges += sum(len(trial.exchanges) for trial in traffic.trials)
             row.size += path.stat().st_size
             for digest in traffic.bodies:
-                row.bodies[digest] = Bodies(folder).size_of(digest)
+                row.bodies[digest] = Bodies(folder).size(digest)
             continue
         calls = read_cassette(path)
         if ending == UNUSED:

@@ -101,7 +101,7 @@ def read_shard(head: Mapping[str, Any], source: str) -> Shard | None:
 class Results:
     """The results of one run, sorted by case id.
 
-    `partial` holds the reasons for which the run left out items, none if it ran all of them.
+    `partial` holds the reasons for which the run left out items; empty if it ran all of them.
     `source` names the file or commit they were read from, for messages. `shard` is the part of the
     suite that was run, None if that was the whole.
     """
@@ -145,7 +145,7 @@ class Results:
         }
 
     def text(self) -> str:
-        """The file's text; equal results give equal text."""
+        """The content of the file, the same for equal results."""
         head = {"miniwob_results": VERSION, "partial": self.partial, "items": len(self.results)}
         if self.shard is not None:
             head["shard"] = to_data(self.shard)
@@ -183,7 +183,7 @@ def read_results(
     """Read results from a path, from `git:REF:PATH`, or from `git:REF`: `beside` at that commit.
 
     Raises:
-        NoResultsYet: the commit has none, of a file that is here or that is `written` by this run.
+        NoResultsYet: the commit does not have a file that is here or `written` by this run.
         UsageError: there is no such file or commit, or it does not hold results; the message names
             the line and says what to do.
     """
@@ -246,7 +246,7 @@ def _parsed(parse: Callable[[dict[str, Any]], Data], line: str, where: str) -> D
 
 def _head(data: dict[str, Any]) -> dict[str, Any]:
     if (version := data.get("miniwob_results")) != VERSION:
-        raise ValueError(f"its `miniwob_results` is {version!r}, and not the version {VERSION}")
+        raise ValueError(f"its `miniwob_results` is {version!r}, not the version {VERSION}")
     return data | {"partial": from_data(tuple[str, ...], data.get("partial"), "partial")}
 
 
@@ -352,15 +352,15 @@ def read_at_commit(ref: str, path: Path, written: Path | None = None) -> str:
     """
     source = f"git:{ref}:{path}"
     try:
-        top = _git(_folder_of(path), "rev-parse", "--show-toplevel")
+        top = _git(_nearest_folder(path), "rev-parse", "--show-toplevel")
     except FileNotFoundError:
         raise UsageError(f"{source} needs git, which is not installed") from None
     if top.returncode:
         raise UsageError(
-            f"{source}: {_folder_of(path)} is not in a git repository ({top.stderr.strip()})"
+            f"{source}: {_nearest_folder(path)} is not in a git repository ({top.stderr.strip()})"
         )
     root = Path(top.stdout.removesuffix("\n"))
-    commit = _commit(root, ref) or _commit(root, f"origin/{ref}")
+    commit = _find_commit(root, ref) or _find_commit(root, f"origin/{ref}")
     if not commit:
         hint = ""
         if "origin" in _git(root, "remote").stdout.split():
@@ -389,12 +389,12 @@ def read_at_commit(ref: str, path: Path, written: Path | None = None) -> str:
 
 
 def as_committed(path: Path) -> str | None:
-    """Return the text of a file at the commit that is checked out; None if that does not have it.
+    """Return the text of a file at the commit that is checked out; None if it is not there.
 
     Raises:
         UsageError: git can't read its repository.
     """
-    if not checked_out(_folder_of(path)):
+    if not checked_out(_nearest_folder(path)):
         return None
     try:
         return read_at_commit("HEAD", path, written=path)
@@ -413,19 +413,18 @@ def checked_out(folder: Path) -> str:
     except OSError:  # there is no git
         return ""
     if not status.returncode:
-        return _commit(folder, "HEAD")
+        return _find_commit(folder, "HEAD")
     if any((parent / ".git").exists() for parent in (folder, *folder.parents)):
         raise UsageError(f"git can't read the repository of {folder}: {status.stderr.strip()}")
     return ""
 
 
-def _folder_of(path: Path) -> Path:
-    """Return the innermost folder around a file that exists; the file need not."""
+def _nearest_folder(path: Path) -> Path:
     return next(parent for parent in Path(os.path.abspath(path)).parents if parent.is_dir())
 
 
 def _path_in(root: Path, path: Path) -> str:
-    """Return a file's path in a repository as it is named: links of today may lead elsewhere."""
+    # Not resolved: today's links may lead elsewhere than those of the commit.
     named = Path(os.path.abspath(path))
     for file in (named, named.parent.resolve() / named.name):  # a link may lead into it
         for parent in reversed(file.parents):
@@ -449,8 +448,7 @@ def _git(folder: Path, *arguments: str, given: str = "") -> subprocess.Completed
     )
 
 
-def _commit(root: Path, ref: str) -> str:
-    """Return the id of the one commit that a name stands for, empty if there is none."""
+def _find_commit(root: Path, ref: str) -> str:
     if ref.startswith("-"):  # no ref begins like an option
         return ""
     found = _git(root, "rev-parse", "--verify", "--quiet", ref + "^{commit}")

@@ -124,7 +124,7 @@ def replaced(old, new):
         (replaced("schema: 1", "schema: 1\n\tx"), "in line 3, column 1"),
         ("just words\n...\n", 'it can\'t be "just words"'),
         ("version: 1\nschema: 1\n...\n", "`interactions` can't be null"),
-        ("interactions: &a [*a]\n...\n", "an alias, as no cassette has"),
+        ("interactions: &a [*a]\n...\n", "an alias, which no cassette has"),
         (replaced("trial: 1", "trial: &a 1").replace("step: 0", "step: *a"), "an alias"),
         ("a: " + "[" * 100_000 + "]" * 100_000 + "\n...\n", "it is nested too deeply"),
         ("a: " + "- " * 100_000 + "\n...\n", "block sequence entries are not allowed"),

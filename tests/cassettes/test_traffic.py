@@ -45,7 +45,7 @@ def record(folder, body=b"<h1>Notes</h1>", sent="text=milk", later=b"later"):
     tape = Traffic(["http://app.localhost"])
     tape.trials.append(trial)
     traffic = plant(folder.parent, f"{folder.name}/{STEM}.traffic.jsonl", tape.dump())
-    return traffic, bodies.file_of(digest)
+    return traffic, bodies.path(digest)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_missing_or_changed_body_is_found_with_how_to_get_it_back(folder, cont
     if content is None:
         body.unlink()
     else:
-        body.write_bytes(content or Bodies(folder).file_of(Bodies(folder).write(b"x")).read_bytes())
+        body.write_bytes(content or Bodies(folder).path(Bodies(folder).write(b"x")).read_bytes())
     [damage, *_] = found_in(folder)
     assert damage[:2] == ("damaged", traffic.name)
     assert problem in damage[2]
@@ -85,7 +85,7 @@ def test_a_missing_or_changed_body_is_found_with_how_to_get_it_back(folder, cont
 def test_no_more_of_a_body_is_unpacked_than_a_recording_takes(folder, monkeypatch):
     monkeypatch.setattr(traffic_module, "LARGEST", 1_000)
     record(folder, bytes(1_001))
-    assert "is larger than a recording takes" in found_in(folder)[0][2]
+    assert "is too large for a recording" in found_in(folder)[0][2]
     record(folder, bytes(1_000))
     assert ("damaged", "1.traffic.jsonl") not in [each[:2] for each in found_in(folder)]
 
@@ -219,7 +219,7 @@ def test_traffic_without_a_cassette_is_a_note(folder):
 def test_bodies_and_halves_of_files_that_nothing_uses_are_removed(folder):
     traffic, body = record(folder)
     bodies = Bodies(folder)
-    left = bodies.file_of(bodies.write(b"of a recording that was killed"))
+    left = bodies.path(bodies.write(b"of a recording that was killed"))
     halves = [
         plant(folder, f"bodies/.{left.name}.77", ""),
         plant(folder, f"{STEM.rpartition('/')[0]}/.{traffic.name}.77", ""),

@@ -85,9 +85,9 @@ def changed(**fields):
         ("[" * 100_000 + "\n", r"^f:1 .* \(maximum recursion depth"),
         (
             '{"a":1}\n',
-            r"^f:1 .* is None, and not the version 2\); write the file again with pytest",
+            r"^f:1 .* is None, not the version 2\); write the file again with pytest",
         ),
-        ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 .* is 3, and not the version 2"),
+        ('{"miniwob_results":3,"partial":[],"items":0}\n', r"^f:1 .* is 3, not the version 2"),
         ('{"miniwob_results":2,"items":0}\n', r"^f:1 .* \(`partial` can't be null\)"),
         ('{"miniwob_results":2,"partial":"-x","items":0}\n', r"^f:1 .* \(`partial` can't be \"-x"),
         ('{"miniwob_results":2,"partial":[1],"items":0}\n', r"^f:1 .* \(`partial\[0\]` can't be 1"),

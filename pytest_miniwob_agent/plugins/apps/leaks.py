@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_miniwob_agent.cassettes.traffic import digest_of
+from pytest_miniwob_agent.cassettes.traffic import body_digest
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.errors import CassetteError
 from pytest_miniwob_agent.core.files import display_path
@@ -52,7 +52,7 @@ class Leaks:
         """Search data that is to be stored; return True if it may be."""
         redact = tuple(self._task.redact)
         if isinstance(data, bytes):  # bodies come again and again
-            key = (digest_of(data), charset, *redact)
+            key = (body_digest(data), charset, *redact)
             if key not in self._searched:
                 self._searched[key] = find(data, charset, redact=redact)
             secrets = self._searched[key]

@@ -21,7 +21,7 @@ from pytest_miniwob_agent.cassettes.traffic import (
     Exchange,
     Traffic,
     Trial,
-    digest_of,
+    body_digest,
 )
 from pytest_miniwob_agent.core.app import (
     REFUSED,
@@ -288,7 +288,7 @@ class RecordedApp:
         answer = self._app[1].answer(request, crowded)
         text = request.sent[:SHOWN].decode("utf-8", "replace")
         exchange = Exchange(
-            step, request.kind, request.method, request.url, digest_of(request.sent), text
+            step, request.kind, request.method, request.url, body_digest(request.sent), text
         )
         exchange.socket = request.socket
         self._may_keep(request, request.url, replaced=False)
@@ -325,7 +325,7 @@ class RecordedApp:
         self._may_keep(f"a header of {place}", headers, replaced=True)
         charset = find_charset(answer.header("content-type"), answer.body)
         may = self._may_keep(place, answer.body, charset, replaced=answer.is_text)
-        return self._store(answer.body) if may else digest_of(answer.body)
+        return self._store(answer.body) if may else body_digest(answer.body)
 
     def _store(self, body: bytes) -> str:
         try:
@@ -415,14 +415,14 @@ class RecordedApp:
                 if line.get("binary"):
                     base64.b64decode(body, validate=True)
             except ValueError as error:
-                file = display_path(self._bodies.file_of(digest))
+                file = display_path(self._bodies.path(digest))
                 raise CassetteError(
                     f"the message {file} of {display_path(self.path)} can't be read: {error}"
                 ) from None
         return message
 
     def _replay(self, request: PageRequest, step: int) -> PageResponse | None:
-        key = (request.method, request.url, digest_of(request.sent), request.socket)
+        key = (request.method, request.url, body_digest(request.sent), request.socket)
         found = next((one for one in self._left if one.key == key), None)
         if found is not None:
             self._left.remove(found)
