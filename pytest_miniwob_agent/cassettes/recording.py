@@ -161,12 +161,12 @@ class RecordedModel(ChatCalls):
         self._matcher = Matcher(files.pictures, normalize)
         self._mutex = threading.RLock()
         self._episode_ended = False
+        # True while a live app is checked with the recorded answers: some may be left over, and
+        # nothing is written.
         self.checks_app = False
-        """True if a live app is checked with the recorded answers, which needs none that are left,
-        and writes nothing."""
+        # Called once, with the recorded and the present request, if the page shows something else
+        # after the same actions.
         self.on_other_page: Callable[[Request, Request], None] = lambda then, now: None
-        """Is told the recorded and the present request where the page shows something else after
-        the same actions, once."""
 
     @property
     def live(self) -> bool:
@@ -188,7 +188,7 @@ class RecordedModel(ChatCalls):
             call = self._play(asked, origin, number)
             if call is None and self.mode.writes:
                 self.pace.leave_tape()
-                self._compare(asked, origin)
+                self._report_other_page(asked, origin)
                 self._check_secrets(asked, origin, request.body if self.mode.live else None)
                 with self.files.alone():
                     call = self._share(asked, origin, number)
@@ -220,8 +220,7 @@ class RecordedModel(ChatCalls):
             with self._mutex:
                 self.tape.end(number)
 
-    def _compare(self, request: Request, origin: Origin) -> None:
-        """Find the recorded call to which the page showed something else after the same actions."""
+    def _report_other_page(self, request: Request, origin: Origin) -> None:
         for call in self.tape.left:
             then = call.origin
             if then and then.page != origin.page and _place(then) == _place(origin):

@@ -61,6 +61,7 @@ def from_data(kind: type[Data], data: Any, path: str = "") -> Data:
 
 def _read(shape: tuple[Any, Any], value: Any, path: str) -> Any:
     kind, inner = shape
+    # Not isinstance(), as True is an int; and a float may be written as an integer.
     if not inner and (type(value) is kind is not float or kind is Any):
         return value
     if kind is Annotated:

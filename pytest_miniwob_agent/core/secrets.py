@@ -349,6 +349,7 @@ def _spans(text: str, name: str, known: Sequence[tuple[str, str]]) -> list[tuple
         return []
     if name and _SECRET_NAME.search(name):
         head = len(name) + 1
+        # As it would be written: the name tells what the value is.
         found = _spans(f"{name}={text}", "", known)
         return [
             (max(start - head, 0), end - head, kind) for start, end, kind in found if end > head

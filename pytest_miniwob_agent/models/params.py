@@ -44,12 +44,12 @@ def sent_only_strings(params: Mapping[str, Any], url: str | None) -> list[str]:
     """Return the strings of a call that are sent but never kept, to mask them where they appear."""
     parts = _split(url or "")
     found = [parts.username, parts.password, *(value for _, value in parse_qsl(parts.query))]
-    texts = [unquote(text) for text in found if text]
+    strings = [unquote(part) for part in found if part]
     for name in SENT_ONLY:
         for value in (params.get(name) or {}).values():
-            texts += map(str, value if isinstance(value, list) else [value])
+            strings += map(str, value if isinstance(value, list) else [value])
     # The word after `Bearer` and the like, too, as a server may quote it alone.
-    return sorted({*texts, *(text.rpartition(" ")[2] for text in texts)})
+    return sorted({*strings, *(string.rpartition(" ")[2] for string in strings)})
 
 
 def split_url(url: str | None) -> tuple[str | None, dict[str, str]]:
@@ -76,7 +76,7 @@ def is_server(url: str) -> bool:
 
 
 def shown_url(url: str) -> str:
-    """Return an address with `***` in the place of its user and query."""
+    """Return an address with `***` instead of its user and query."""
     parts = _split(url)
     user, _, host = parts.netloc.rpartition("@")
     kept, query = f"***@{host}" if user else host, "***" if parts.query else ""
