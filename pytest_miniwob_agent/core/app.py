@@ -35,7 +35,7 @@ UNNOTED = 1_600_000_000
 """The clock, in seconds since 1970, of pages whose recording has none: somewhere in 2020."""
 
 TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
-"""Media types in which the app's address may stand, and what a task redacts."""
+"""Media types that may contain the app's address, and what a task redacts."""
 
 CLOCK = "seconds since 1970, such as datetime(2030, 1, 1, tzinfo=UTC).timestamp()"
 
@@ -280,7 +280,7 @@ class AppTask:
             whose own clock is frozen; by default the time at which the item is recorded.
         origins: further origins that the page may use, such as that of a login.
         viewport: width and height in CSS pixels.
-        files: files that can be uploaded: their paths, from the folder of the test's file on.
+        files: files that can be uploaded: their paths, relative to the folder of the test's file.
         perturb: what perturbations need to know of the app, by their names, as JSON.
         category: the task's category.
 

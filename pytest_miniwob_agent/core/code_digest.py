@@ -146,7 +146,7 @@ def _find_node(code: CodeType) -> ast.AST:
     ]
     found = []
     for node in ast.walk(_tree(code.co_filename)):
-        # Several lambdas may stand in one line: columns tell them apart.
+        # There may be several lambdas in a line: columns tell them apart.
         if isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
             body = node.body
             first, last = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)

@@ -23,11 +23,11 @@ class Element:
     """A visible leaf of the page.
 
     `id` numbers the elements of a trial from 1 in the order in which they were first visible; text
-    beside other elements has none. `value` is the content of a form field, True or False for a
+    beside other elements has no id. `value` is the content of a form field, True or False for a
     check box, radio button or option that is or is not selected. `x` and `y` are the centre, in CSS
     pixels from the page's top left corner.
 
-    `details` is what else can be seen of it, pairs of a name and a value, where more than the
+    `details` is what else can be seen of it, pairs of a name and a value, if more than the
     compact screen was asked for (`reset(screen="full")`). Text has an id then, and two kinds of
     lines without an id are not of elements: `page`, about the page as a whole, and `change`, about
     time that passed.

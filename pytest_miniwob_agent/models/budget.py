@@ -223,7 +223,7 @@ class Budget:
 def parse_prices(text: str) -> dict[str, Price]:
     """Prices by model id, from `MODEL PROMPT COMPLETION`, one a line or separated by commas.
 
-    Behind these may stand `cached=PRICE` and `written=PRICE`.
+    `cached=PRICE` and `written=PRICE` may follow.
 
     Raises:
         UsageError: an entry has another form.

@@ -30,21 +30,21 @@ from pytest_miniwob_agent.results.statistics import NORMAL
 from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
-MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out where it passes
+MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out when it passes
 LEAST_TASKS = 6  # with fewer, `paired:by-task` can't show a fall
 
 USAGE = (
     "gates are items, items:M, paired[:ALPHA][:by-task] and rate:POINTS; M is a number of samples, "
-    "ALPHA a level between 0 and 1, POINTS from 0 to less than 100. Behind it, separated by "
-    f"commas, may stand limits such as calls:+10% for {', '.join(MEASURES)}, the limits "
-    "perturbed:-POINTS and followed:PERCENT, which may also stand alone, and lenient"
+    "ALPHA a level between 0 and 1, POINTS from 0 to less than 100. Add, after commas, "
+    f"limits such as calls:+10% for {', '.join(MEASURES)}, the limits perturbed:-POINTS and "
+    "followed:PERCENT, which are gates by themselves too, and lenient"
 )
 
 _VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
     "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:by-task)?",
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
-    **dict.fromkeys(OF_TWINS, ".*"),  # limits, which stand alone
+    **dict.fromkeys(OF_TWINS, ".*"),  # limits without a gate before them
 }
 
 
@@ -112,8 +112,8 @@ class Reason:
     """A reason for which a gate is red or inconclusive.
 
     `kind` is `regressed`, `exceeded` (a limit), `missing`, `unclear` (inconclusive samples),
-    `empty` (nothing was compared) or `undecided` (too few items, or what is unknown); only the
-    first two speak against the agent. `hint` says what to do, and `options` are those of pytest
+    `empty` (nothing was compared) or `undecided` (too few items, or unknown figures); only the
+    first two count against the agent. `hint` says what to do, and `options` are those of pytest
     that record what would decide.
     """
 
@@ -148,7 +148,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """True if the run fails, which an inconclusive verdict lets it unless it is lenient."""
+        """True if the run fails, also by an inconclusive verdict unless the gate is lenient."""
         return self.decision == "failed" or bool(self.reasons and not self.gate.lenient)
 
 

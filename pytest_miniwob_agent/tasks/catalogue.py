@@ -245,8 +245,8 @@ class Catalogue:
         for what, name in (("task", page.task), ("category", page.category)):
             if not _NAME.fullmatch(name):
                 raise UsageError(
-                    f"{where}: a task or a folder of tasks can't be called {name!r}; use letters "
-                    "of ASCII, digits, `-`, `_` and `.`, and begin with a letter or a digit"
+                    f"{where}: a task or a folder of tasks can't be called {name!r}; use ASCII "
+                    "letters, digits, `-`, `_` and `.`, and begin with a letter or a digit"
                 )
             if name in SUITES or name in CATEGORIES or name == OTHER:
                 raise UsageError(

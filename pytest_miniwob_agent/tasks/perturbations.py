@@ -33,8 +33,8 @@ class Perturbation:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name) or self.name in ("all", "clean"):
             raise UsageError(
-                f"a perturbation can't be called {self.name!r}: use small letters of ASCII, digits "
-                "and `-`, begin with a letter, and take neither all nor clean"
+                f"a perturbation can't be called {self.name!r}: use lower-case ASCII letters, "
+                "digits and `-`, and begin with a letter; all and clean are taken"
             )
 
 

@@ -41,7 +41,7 @@ def select_tasks(
     """Return the pairs of category and task that match a selector.
 
     Selectors are names of suites, tasks and categories, and globs over the latter two or both, as
-    `billing/re*`; of a list of problems the tasks count. Behind a `~` stands a perturbation, or a
+    `billing/re*`; of a list of problems the tasks count. After a `~` comes a perturbation, or a
     glob of those that fit. The catalogue gets the pages of a suite that is named.
 
     Raises:
@@ -158,7 +158,7 @@ def listed_cases(
         selectors: leave out the problems of other tasks, if there are any.
 
     Raises:
-        UsageError: the list can't be read, or names a task that there is not.
+        UsageError: the list can't be read, or names a task that does not exist.
     """
     found = list(problems.read())
     pages = (catalogue or Catalogue()).pages
