@@ -301,10 +301,8 @@ class ItemFiles:
         return {"screens": self.screen_version or SCREEN_VERSION, "pace": self.pace.moves}
 
     def finish(self, calls: Sequence[Call], unused: Sequence[Call]) -> None:
-        """Write the cassette and the unused calls at the end of a recording.
-
-        Killed at any point, each call is in one of the files, if not in two.
-        """
+        """Write the cassette and the unused calls at the end of a recording."""
+        # In an order in which each call is in one of the files, if not in two, at any point.
         if set(calls) == set(self._stored):
             calls = self._stored  # threads may have replayed them in another order
         unused = [*self._aside, *unused]

@@ -168,13 +168,14 @@ def dump_cassette(
     pace: Sequence[Move] | None = None,
     **metadata: Any,
 ) -> str:
-    """Return the text of a cassette; each call becomes YAML once, as a file grows call by call.
+    """Return the text of a cassette, with further keys.
 
-    The first version of screens is not noted, as there was no other one, nor the pace of an agent
-    that is not a program.
+    The pace is that of a program; None for other agents.
     """
     for call in calls:
+        # Each becomes YAML once, as a file grows call by call.
         call.written = call.written or _dump_call(call)
+    # Early cassettes do not have the version of screens: there was one.
     noted: dict[str, Any] = {"screens": screens} if screens > 1 else {}
     noted |= {} if pace is None else {"pace": to_data(pace)}
     schema = 1 if all(call.status == 200 for call in calls) else SCHEMA

@@ -404,10 +404,8 @@ def _place(origin: Origin) -> tuple[str, int, int, str]:
 
 @contextmanager
 def bypass_vcr() -> Iterator[None]:
-    """Send HTTP requests past every vcrpy cassette that a user's test has open.
-
-    vcrpy replaces the methods of HTTP clients, `httpx2` among them, while a cassette is open.
-    """
+    """Send HTTP requests past every vcrpy cassette that a user's test has open."""
+    # While one is open, vcrpy replaces the methods of HTTP clients, httpx2 among them.
     if hasattr(http.client.HTTPConnection, "cassette"):
         from vcr.patch import force_reset
 

@@ -120,12 +120,10 @@ _SHARED = "miniwob-run-"
 
 @contextmanager
 def shared_folder() -> Iterator[Path]:
-    """Make a temporary folder for the processes of a run, and remove those of killed runs.
-
-    A run holds a lock on its folder, which ends with it however it ends.
-    """
+    """Make a temporary folder for the processes of a run, and remove those of killed runs."""
     with tempfile.TemporaryDirectory(prefix=_SHARED) as name:
         folder = Path(name)
+        # The system releases the lock however the run ends.
         lock = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -149,11 +147,9 @@ def _remove_unused(folder: Path) -> None:
 
 
 def same_file(one: Path, other: Path) -> bool:
-    """True if writing one changes the other: by links, or by a case that the file system ignores.
-
-    Hard links do not count, as `write_atomically` leaves the others as they were.
-    """
+    """True if writing one changes the other, by links or on a file system that ignores case."""
     one, other = one.resolve(), other.resolve()
+    # Not samefile() alone: write_atomically() leaves other hard links as they were.
     alike = str(one).casefold() == str(other).casefold()
     return one == other or (alike and one.exists() and other.exists() and one.samefile(other))
 

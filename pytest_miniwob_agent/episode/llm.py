@@ -81,15 +81,11 @@ class AgentLLM(ChatCalls):
         return response
 
     async def async_post(self, request: ModelRequest) -> ModelResponse:
-        """Answer a request of an asynchronous client.
-
-        Live calls are made in threads, so that several can be under way; replayed ones are answered
-        at once, in the order in which they were begun.
-        """
         model = self._http_model("async_client")
         if ended := self._answer_after_the_end(request):
             return ended
         with self._call("", {}, request) as (origin, record):
+            # Several live calls can be under way; a replay answers in the order of the calls.
             if model.live:
                 response = await asyncio.to_thread(model.post, request, origin)
             else:

@@ -91,10 +91,8 @@ class Halt:
 
     @contextmanager
     def keeping_errors(self) -> Iterator[None]:
-        """Keep the first error of page or model, and raise it again at everything after it.
-
-        A framework may turn an error into anything: a message to the model, a second try, silence.
-        """
+        """Keep the first error of page or model, and raise it again at everything after it."""
+        # A framework may turn it into anything: a message to the model, a second try, silence.
         if self.error is not None:
             self.refuse(self.error)
         try:

@@ -64,13 +64,11 @@ OnUnusable = Callable[[str, Usage], None]
 
 @contextmanager
 def checked_environment() -> Iterator[None]:
-    """Name the variables for proxies and certificates if they keep a client from being made.
-
-    They are those of https://www.python-httpx.org/environment_variables.
-    """
+    """Name the variables for proxies and certificates if they keep a client from being made."""
     try:
         yield
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+        # https://www.python-httpx.org/environment_variables
         raise UsageError(
             "a proxy or certificates from the environment can't be used (HTTPS_PROXY, HTTP_PROXY, "
             f"ALL_PROXY, SSL_CERT_FILE, SSL_CERT_DIR): {mask(str(error))}"

@@ -45,11 +45,9 @@ class Pair:
 
     @property
     def samples(self) -> int:
-        """The number of samples that are compared: as many before as after.
-
-        Of more on one side, the first ones count. Otherwise equal runs would not be as likely to
-        differ for the better as for the worse.
-        """
+        """The number of samples that are compared: as many before as after, the first ones."""
+        # With more on one side, equal runs would not be as likely to differ for the better as for
+        # the worse.
         return min(self.before.conclusive, self.after.conclusive)
 
     @property
