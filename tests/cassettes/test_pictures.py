@@ -93,7 +93,7 @@ def test_a_recorded_call_is_replayed_by_equal_pixels_however_they_are_compressed
     ("content", "problem"),
     [
         (None, "is missing"),
-        (page_with_button(41), "was changed: its pixels are not"),
+        (page_with_button(41), "was changed: its pixels do not"),
         (b"\x89PNG", "is damaged"),
         (lambda: encode_png(Image.new("1", (20_000, 20_000))), "is damaged"),  # 1.2 GB as RGB
     ],

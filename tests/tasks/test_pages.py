@@ -87,7 +87,7 @@ def test_a_name_that_is_taken_is_an_error_that_names_both_files(folder):
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("a b.html", "can't be called 'a b'; use letters"),
+        ("a b.html", "can't be called 'a b'; use ASCII letters"),
         ("seite-ä.html", "can't be called 'seite-ä'"),
         ("my shop/pay.html", "can't be called 'my shop'"),
         ("paper.html", "its task would be called 'paper', which selects tasks of the miniwob"),
