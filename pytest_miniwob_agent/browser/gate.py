@@ -464,7 +464,6 @@ class Gate:
             self._deliveries.refuse(request.socket)
 
     def _hand_over(self, session: str) -> str:
-        """Return what the page in a window, or the one that has opened it, hands over."""
         sessions = [known for known, _ in self._devtools.opened]
         entered, self.entered = session in self.entered, self.entered | {session}
         if entered or session not in sessions[1:]:  # the first window, or one that was closed

@@ -398,7 +398,6 @@ class NativeInput:
         self._expected = (click.element, "more often", None)
 
     def _holding(self, keys: Sequence[str], press: Callable[[], None]) -> None:
-        """Hold keys, but for those that are held already, during some input."""
         wanted = [_known_key(NAMED, key) for key in dict.fromkeys(keys) if key not in self._held]
         for key in wanted:
             self.gesture.hold(key)

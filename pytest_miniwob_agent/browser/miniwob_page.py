@@ -221,7 +221,7 @@ class MiniwobPage:
         return replace(after, error=planned.missed() if unchanged else None)
 
     def _upload(self, path: str, steps: list[Step]) -> bool:
-        """Carry out input that asks for a file: pages of the package get no file."""
+        # Pages of the package get no file.
         return False
 
     def remarks(self) -> Sequence[str]:
@@ -402,7 +402,7 @@ class MiniwobPage:
         return left
 
     def _aim(self, action: Action) -> NativeInput:
-        """The action's input, made once for `look` and `step`."""
+        # Once, for `look` and `step`.
         if self._next is None or self._next.action is not action:
             slow = isinstance(action, Drag | DragFrom) and self._drags_slowly()
             checks = self.screen_version > 1

@@ -259,7 +259,6 @@ class OwnPage(MiniwobPage):
                 function, values = "read", ()
 
     def _named(self, path: str) -> str:
-        """The page's file, as messages name it."""
         file = self._folder.file(path)
         return self._name if file is None else str(display_path(file))
 

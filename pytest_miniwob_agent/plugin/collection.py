@@ -207,12 +207,10 @@ def _perturbed(marker: pytest.Mark, catalogue: Catalogue) -> pytest.Mark:
 
 
 def _identity(page: TaskPage) -> tuple[object, ...]:
-    """Return what two pages of one name must have in common."""
     return page.app, page.app or page.file, page.perturbation
 
 
 def _page_folders(marker: pytest.Mark, settings: Settings, test: Path) -> list[Path]:
-    """Return the folders of custom pages that a marker of a test file selects from."""
     given = marker.kwargs.get("pages")
     if settings.pages or given is None:
         return settings.pages or settings.ini["pages"] or []

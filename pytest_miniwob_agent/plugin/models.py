@@ -79,7 +79,6 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
 
 
 def _budget(config: pytest.Config, model: str) -> Budget | None:
-    """Return the limits on the run's live calls, for those of a model."""
     state = config.stash[STATE]
     if state.shared is None:
         return None
@@ -97,7 +96,7 @@ def _budget(config: pytest.Config, model: str) -> Budget | None:
 
 
 def _say(config: pytest.Config, text: str) -> None:
-    """Show a line while an item runs, whose output is captured."""
+    # The output of an item is captured while it runs.
     capture: Any = config.pluginmanager.get_plugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else nullcontext():
         print(f"\n{text}", file=sys.stderr, flush=True)

@@ -43,7 +43,6 @@ class Setup(NamedTuple):
 
     @classmethod
     def of_options(cls, settings: Settings) -> Setup:
-        """Return the agent and the model of the options."""
         return cls(settings.agent, settings.agent_params, settings.model)
 
     def make_agent(self, state: State, **item: Any) -> Agent:

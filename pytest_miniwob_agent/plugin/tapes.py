@@ -109,7 +109,6 @@ class Tapes:
         return episode
 
     def _check_app(self, page: PageTape, play: Callable[[], Episode]) -> Episode:
-        """Play an episode on the app as it is now, and say how its requests have changed."""
         __tracebackhide__ = True
         try:
             return play()
@@ -126,7 +125,6 @@ class Tapes:
                 self._tell(f"{self._case}: its requests to the app have changed: {shown}")
 
     def _tell_other_page(self, then: Request, now: Request) -> None:
-        """Say what an app shows that differs from the recording before."""
         if self.page is None or self.page.goal not in then.text:
             return  # the task is another one
         changed = [line for line in diff(then.text, now.text) if line[:2] in ("- ", "+ ")]

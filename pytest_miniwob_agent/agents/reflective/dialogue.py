@@ -333,7 +333,6 @@ class Dialogue:
         return done
 
     def _with_setback(self, trial: Trial, done: str) -> str:
-        """Add that an action of the last plan was impossible, or that the plan led back."""
         if trial.setback is None:
             return done
         if trial.setback is not Ending.EXCEPTION:

@@ -360,7 +360,7 @@ class RecordedApp:
         return due
 
     def _is_due(self, line: dict[str, Any]) -> bool:
-        """True if the page has come as far as it had when a message came."""
+        # When it came, the page had made as many requests, and its clock was there.
         at = line["at"], line.get("turn", 0)
         return bool(line["after"] <= self._made and at <= (self._now, self._asked))
 
@@ -377,7 +377,7 @@ class RecordedApp:
             self._in_real_time = False
 
     def _is_too_early(self) -> bool:
-        """True if real time has not come as far as the page's clock since the block began."""
+        # The page's clock may be ahead of real time by what it was when the block began.
         if not self._in_real_time:
             return False
         ahead = time.monotonic() - self._now / 1000

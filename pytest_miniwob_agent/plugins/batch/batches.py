@@ -185,7 +185,6 @@ class Batches:
         return not failed
 
     def _waiting(self) -> dict[str, Line]:
-        """Return the requests that wait; say so if there are none."""
         waiting = read_pending(self._pending)
         if not waiting:
             print(
@@ -254,7 +253,6 @@ class Batches:
         return found
 
     def _uploaded(self) -> dict[str, str]:
-        """Return the names of the uploaded files of requests by id."""
         with self._errors("the list of files"):
             page = self._client.files.list(purpose="batch")
             _check_type(page.data, list)

@@ -48,7 +48,6 @@ NOT_CHOOSING = ("summarise", "ground", "reflect", "critique")
 
 
 def published(name: str) -> list[dict[str, str]]:
-    """The rows of a file of published figures."""
     text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
@@ -346,7 +345,6 @@ class Paper:
 
 
 def system_name(row: dict[str, str]) -> str:
-    """The name of a published system with its setting."""
     return f"{row['system']} {row['setting']}".strip()
 
 

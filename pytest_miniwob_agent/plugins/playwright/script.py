@@ -266,13 +266,12 @@ class ScriptWriter(Observer):
         self.script = f'"""{head}\n"""\n\n{self._start(name)}{body}'
 
     @property
-    def _judged(self) -> str:
+    def _judge_name(self) -> str:
         """The name of the task in its test's module, if that is an app's with a reward."""
         app = self._task.app
         return name_in(find_module(self._task.file), app) if app and app.reward else ""
 
     def _start(self, name: str) -> str:
-        """The test up to its first action."""
         task, seed = self._task, self._case.seed
         if (app := task.app) is None:
             assert task.root is not None
@@ -281,7 +280,7 @@ class ScriptWriter(Observer):
                 name=name, folder=quoted(folder.as_posix()), start=start.as_posix(), seed=seed
             )
         module = find_module(task.file)
-        setup, judged = name_in(module, app, "setup"), self._judged
+        setup, judged = name_in(module, app, "setup"), self._judge_name
         fixture = "" if app.app.startswith("http") else app.app
         value = fixture or quoted(app.app)
         names = {re.split(r"[.[]", name)[0] for name in (setup, judged) if name}
@@ -302,7 +301,6 @@ class ScriptWriter(Observer):
         )  # fmt: skip
 
     def _verdict(self) -> tuple[list[str], str]:
-        """The code that checks the result, and what it is based on."""
         app, seed, page = self._task.app, self._case.seed, self._page
         path = urlsplit(self._end["url"])._replace(scheme="", netloc="").geturl()
         code = []
@@ -326,7 +324,7 @@ class ScriptWriter(Observer):
         if app is None:
             code.append(f'{page}.wait_for_function("task.reward({seed}, {{}}) === 1")')
             return code, "what the page shows, and its own reward."
-        if self._judged:
+        if self._judge_name:
             code.append(f"judge.assert_solved({quoted(self._answer) if self._answer else ''})")
             return code, "the reward of its AppTask, the address and what the page shows."
         nothing = (
@@ -336,7 +334,6 @@ class ScriptWriter(Observer):
 
 
 def _key(name: str) -> str:
-    """Playwright's name of a key."""
     return KEYS.get(name, name.capitalize() if len(name) > 1 else name)
 
 
@@ -346,7 +343,6 @@ def quoted(value: object) -> str:
 
 
 def _printable(code: str) -> str:
-    """Code whose strings have escapes for characters that can't be seen."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in code)
 
 

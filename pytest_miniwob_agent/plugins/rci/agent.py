@@ -295,7 +295,7 @@ def parse_instruction(reply: str, *, strict: bool = False) -> Instruction:
 
 
 def _instruction(verb: str, argument: str) -> Instruction:
-    """Make an instruction, without quotes around its argument or a stop behind it."""
+    # The model may put quotes around the argument, or a stop behind it.
     if verb != "type":
         argument = _STOP.sub("", argument)
     bare = _unwrap(argument)

@@ -177,7 +177,6 @@ class _Trial:
         return (agent.app_tools if seen.answers else agent.tools) | more
 
     def report(self, ending: Ending) -> Prompt:
-        """Describe the trial, which has failed, to the model of the next one."""
         calls = [f"- {call}" for call in self._calls[-CALLS_SHOWN:]] or ["- nothing"]
         ended = self._prompts.fill(f"ending-{ending}")
         return self._prompts.fill("again", ending=ended, calls="\n".join(calls))

@@ -279,7 +279,7 @@ class _Trial:
         return _Attempt(objects, script, self._page.actions - before, error, judged)
 
     def _note_example(self) -> None:
-        """Note the example that the trial makes, unless a script of it failed on the way."""
+        # A script that failed on the way is no example.
         acting = [attempt for attempt in self._attempts if attempt.actions]
         if not any(attempt.error for attempt in acting):
             stages = [{"objects": one.objects, "program": one.script} for one in acting]

@@ -193,7 +193,7 @@ class _Run:
         self.block(orelse)
 
     def _assignments(self, target: ast.expr, iterated: ast.expr) -> Iterator[None]:
-        """Assign one entry after the other to the target; a list may change meanwhile."""
+        # A list may change meanwhile.
         value = self._value(iterated)
         for entry in value if isinstance(value, list) else self._entries(value):
             self._charge(1)
