@@ -113,7 +113,9 @@ def prompt_files(name: str) -> list[Path]:
     file = getattr(inspect.getmodule(_find_class(name)), "__file__", None)
     found = sorted(Path(file).with_name("prompts").glob("*.txt")) if file else []
     if not found:
-        raise UsageError(f"agent {name!r} has no folder `prompts` with texts beside its module")
+        raise UsageError(
+            f"agent {name!r} has no folder `prompts` with *.txt files beside its module"
+        )
     return found
 
 
@@ -186,6 +188,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
 
 def check_integer(name: str, value: Any, least: int, most: int) -> int:
     """Return the value of a parameter; a `UsageError` if it is no integer within the bounds."""
+    # Not isinstance(), as True is an int.
     if type(value) is not int or not least <= value <= most:
         raise UsageError(
             f"--miniwob-agent-params: {name} must be an integer from {least} to {most}, "

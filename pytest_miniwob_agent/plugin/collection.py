@@ -143,6 +143,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     settings = state.settings
     problems = {}
     try:
+        # The closest marker comes last: its limits count for a case that others select, too.
         for marker in reversed(markers):
             catalogue = Catalogue(_page_folders(marker, settings, metafunc.definition.path))
             marker = _with_apps(marker, catalogue, metafunc.definition.path)

@@ -61,6 +61,7 @@ class PendingCalls(Step):
             self._state.settings.pending,
             {outcome.cassette for outcome in run.outcomes if outcome.cassette},
             [request for request, _ in asked],
+            # A run of a few items does not show which other requests are still of use.
             stems if stems and not selection.few else None,
             {request["custom_id"]: group for request, group in asked},
         )

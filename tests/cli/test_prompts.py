@@ -39,7 +39,7 @@ def test_named_prompts_are_copied_with_or_without_their_ending(call, tmp_path):
     [
         (["reflectiv", "x"], "no agent is called 'reflectiv' (did you mean reflective"),
         (["tools", "x", "sistem"], "tools has no prompt 'sistem' (did you mean system.txt?)"),
-        (["pathlib:Path", "x"], "agent 'pathlib:Path' has no folder `prompts` with texts"),
+        (["pathlib:Path", "x"], "agent 'pathlib:Path' has no folder `prompts` with "),
         (["reflective", "taken"], "taken has plan.txt already: nothing was copied"),
     ],
 )
