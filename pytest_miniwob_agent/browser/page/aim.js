@@ -1,5 +1,5 @@
 // Points at which an action meets its elements, and the option of a drop-down list that keys choose; or
-// an error where there are none.
+// an error if there are none.
 
 import { plain } from "./world.js";
 import { frames } from "./settle.js";
@@ -82,7 +82,7 @@ export const caret = (id, [x, y]) => {
   return [right - x < SPIN ? Math.floor(left + width / 4) : x, y];
 };
 
-// The points of places in elements, scrolled into sight together; or an error, as a text. A drag
+// The points of places in elements, scrolled into sight together; or an error, as a string. A drag
 // goes along them. It does not begin on a button of a field for numbers by itself: the browser would
 // repeat that by real time.
 export const aim = async (places) => {
@@ -102,7 +102,7 @@ export const aim = async (places) => {
     + (places.length > 1 ? " together with the other" : " there");
 };
 
-// The point to click of an element, scrolled into sight; null where that is impossible.
+// The point to click of an element, scrolled into sight; null if that is impossible.
 export const reach = async (id) => {
   const element = byId.get(id);
   if (!plain(element)?.isConnected || !visible(element)) return null;
@@ -123,14 +123,14 @@ export const spinner = (id) => {
   return Number.isFinite(Number(value)) ? Number(value) : null;
 };
 
-// The beginning of a text, for errors.
+// The beginning of a string, for errors.
 export const quote = (text) => `"${text.length > 80 ? `${text.slice(0, 80)}...` : text}"`;
 
 // The options of a drop-down list that can be chosen.
 export const usable = (list) =>
   [...list.options].filter((option) => !option.matches(":disabled") && !option.hidden);
 
-// Their texts, each with its group, and with a number where several are alike.
+// Their strings, each with its group, and with a number if several are alike.
 export const optionsOf = (list) => {
   const options = usable(list);
   const texts = options.map((option) => squeeze(option.text));
@@ -147,7 +147,7 @@ export const optionsOf = (list) => {
 };
 
 // The input that chooses an option, by its name or its text alone: the point to click and the number of steps
-// down from the first option. An error is a text.
+// down from the first option. An error is a string.
 export const option = async (id, wanted) => {
   const aimed = await aim([[id, null]]);
   if (typeof aimed === "string") return aimed;

@@ -106,7 +106,7 @@ const proofread = () => {
 };
 
 // A function that reads the page, for Python: on an own page with what its author should know,
-// and with `leaving` where another page is about to come.
+// and with `leaving` if another page is about to come.
 const visited = (reading) => async (...values) => {
   try {
     if (!own) return await reading(...values);
@@ -199,10 +199,10 @@ const api = {
     }
     return Main.time() - began;
   },
-  // True if the trial has begun, false if not; null where another page is about to come.
+  // True if the trial has begun, false if not; null if another page is about to come.
   begun: () => isLeaving() || !own ? null : trial.seed !== null,
   stay,
-  // Hear of everything again where a script has written a document anew.
+  // Hear of everything again if a script has written a document anew.
   listenAgain: () => {
     Main.listenAgain();
     listenAgain();

@@ -17,7 +17,7 @@ export const began = outer?.began ?? goesOn("now", EPOCH, () => clock.now);
 // Of this document and those in its frames; timers: id -> { at, id, run, every, turn }; `turn` counts
 // the timers in a row of which each has set the next, up to this one or the one that runs;
 // `fired` counts those that do not recur; `tasks` are the work that is under way,
-// `due` counts answers of the task itself for which time is to pass, and `framed` is true where
+// `due` counts answers of the task itself for which time is to pass, and `framed` is true if
 // scripts hear of the browser's frames; `watched` are the elements of whose places and sizes they hear
 // with these, and `streamed` has responses that come from a stream of the page,
 // at any time.
@@ -93,7 +93,7 @@ window.Date = new Proxy(RealDate, {
 });
 RealDate.prototype.constructor = window.Date;
 
-// Work of the browser, such as a file to be read, takes real time, and none of the page's: it is
+// Work of the browser, such as a file to be read, takes real time, and no time of the page: it is
 // waited for before any passes. A task is any object, from `start` to `end`; one without a name
 // always ends.
 export const start = (task, name = null) => void tasks.set(task, name);
@@ -117,7 +117,7 @@ export const work = async (name, promise) => {
 };
 
 // Wait for the work under way and what follows from it. What takes so long waits for the page.
-const MOST_WORK = 5; // real seconds
+const MOST_WORK = 5; // wall-clock seconds
 const giveUp = () => tasks.forEach((name, task) => {
   if (!name) return;
   remark(`${name} did not end within ${MOST_WORK} seconds of real time, and is not waited for`);

@@ -1,4 +1,4 @@
-// Dialogs wait for their answer where somebody is there to give it. Other windows, the position of the
+// Dialogs wait for their answer if somebody is there to give it. Other windows, the position of the
 // machine and workers of a site: nobody is there to look, and the page stays. So does that of a flight
 // task, which is in a frame.
 
@@ -44,14 +44,14 @@ Element.prototype.requestPointerLock = () => {
 navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
   add(() => failed?.(/** @type {any} */ ({ code: 1, message: "User denied Geolocation" })), 1, false, []);
 
-// What is before the first page of a trial is none of it; once it is loaded, the browser forgets it.
+// What is before the first page of a trial is not part of it; once it is loaded, the browser forgets it.
 const { go } = History.prototype;
 History.prototype.go = function (by = 0) {
   if (!own || trial.seed !== null || !(by < 0)) apply(go, this, [by]);
 };
 History.prototype.back = function () { this.go(-1); };
 
-// The browser finds nothing at the address, where a frame asks before this runs in it.
+// The browser finds nothing at the address if a frame asks before this runs in it.
 if ((Constants.APP || location.host === Constants.OWN_HOST) && navigator.serviceWorker) {
   ServiceWorkerContainer.prototype.register = (script) => {
     remark(`a service worker was refused: ${new URL(script, location.href).pathname}`);

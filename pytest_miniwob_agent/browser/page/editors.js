@@ -9,11 +9,11 @@ export const edits = (element) => plain(element).isContentEditable
 
 const UNSEEN = /[\u200b\u2060\ufeff]/g; // which editors put where the caret could not stand otherwise
 
-// True where all spaces are shown, as in code.
+// True if all spaces are shown, as in code.
 export const spaced = (element) =>
   /^(preserve|break-spaces)$/.test(getComputedStyle(element).whiteSpaceCollapse);
 
-// The text of a node: as a string where it is in a line with others, else as a list of lines. Spaces
+// The text of a node: as a string if it is in a line with others, else as a list of lines. Spaces
 // that stay are U+00A0 until the end.
 const flow = folding(function* (node) {
   if (node instanceof Text) {

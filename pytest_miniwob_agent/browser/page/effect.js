@@ -1,4 +1,4 @@
-// Whether an action has come to what it was for, where that can be checked: a text in its field, a tick, a
+// Whether an action has come to what it was for, if that can be checked: text in its field, a tick, a
 // choice, the focus, and a click on its element.
 
 import { outer, plain } from "./world.js";
@@ -16,7 +16,7 @@ const WRITTEN = "input:not([type=button], [type=checkbox], [type=file], [type=im
 let pressed = null;
 listen("pointerdown", (event) => { if (event.isTrusted) pressed ??= event.composedPath()[0]; });
 
-// The content of what takes a text; null for anything else.
+// The content of what takes text; null for anything else.
 const content = (element) => {
   if (element && plain(element).matches(WRITTEN)) return element.value;
   return plain(element)?.isContentEditable ? plain(element).textContent : null;
@@ -40,7 +40,7 @@ const shownAs = (hit) => {
   return [(up && roleOf(up)) || known.localName, name && quote(name), up && `id=${ids.get(up)}`].filter(Boolean).join(" ");
 };
 
-// The error of a control whose point belongs to another one; null where it does not. A transparent control
+// The error of a control whose point belongs to another one; null if it does not. A transparent control
 // stands for what is drawn below it.
 const CONTROL = `a[href], button, input, select, summary, textarea, ${TICKED}, `
   + "[role=button], [role=combobox], [role=link], [role=menuitem], [role=option], [role=slider], [role=tab]";
@@ -97,8 +97,8 @@ const chosen = (id, list, at) => {
 
 let unmet = () => null;
 
-// Say what the action that comes next is for: a click (`once`, or more often), a text, or the option at a
-// place among those that can be chosen. Without an id, a text is for what has the focus.
+// Say what the action that comes next is for: a click (`once`, or more often), text, or the option at a
+// place among those that can be chosen. Without an id, text is for what has the focus.
 export const expect = (id, kind, value) => {
   pressed = null;
   const element = id === null ? focusedElement() : owner(byId.get(id));
@@ -111,7 +111,7 @@ export const expect = (id, kind, value) => {
   unmet = () => element && !element.isConnected ? null : found();
 };
 
-// Why the action has not come to that; null where it has, or where its element is gone.
+// Why the action has not come to that; null if it has, or if its element is gone.
 export const missed = () => {
   const found = unmet();
   unmet = () => null;

@@ -34,7 +34,7 @@ export const sighted = (node) => {
   return { left, top, right, bottom };
 };
 
-// True if a part of a node is in sight, or all of it where it is smaller than a pixel.
+// True if a part of a node is in sight, or all of it if it is smaller than a pixel.
 export const inSight = (node) => {
   const { left, top, right, bottom } = sighted(node);
   const { width, height } = extent(node);

@@ -24,7 +24,7 @@ const held = (field, value) => {
   return copy.value;
 };
 
-// The point of a field that takes a value; an error is a text.
+// The point of a field that takes a value; an error is a string.
 export const settable = async (id, value) => {
   const aimed = await aim([[id, null]]);
   if (typeof aimed === "string") return aimed;

@@ -114,7 +114,7 @@ const worded = folding(function* (node) {
     : pictureInGoal(node);
 });
 
-// The page's own words for the goal. Where they are the text of #query, the full screen also has
+// The page's own words for the goal. If they are the text of #query, the full screen also has
 // what it shows besides text, as a person sees it.
 const goal = (words) => {
   const query = document.getElementById("query");
@@ -122,7 +122,7 @@ const goal = (words) => {
   return squeeze(worded(query));
 };
 
-// The goal in the page's words; that of the trial's first page where a page has none.
+// The goal in the page's words; that of the trial's first page if a page has no goal.
 export const goalNow = (words) => {
   if (!own) return goal(words);
   if (words !== null) trial.goal = goal(words);

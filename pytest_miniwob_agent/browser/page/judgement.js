@@ -170,7 +170,7 @@ export const judged = () => {
   return { done: isOver(), reward: isOver() ? reward() : 0, ...effect() };
 };
 
-// The goal as core.js has it; null on a page that has none of it.
+// The goal as core.js has it; null on a page without it.
 export const words = () => {
   if (own && !(inCore() && Documents.querySelector(document, "#query"))) return null;
   const said = core.getUtterance();

@@ -21,7 +21,7 @@ const post = async (url, body) => {
 const PAGE = /^https?:/;
 let announced = ""; // the address of the page that is to come
 
-// No page has come. True if the trial has begun on this one; null if it is none of the trial's.
+// No page has come. True if the trial has begun on this one; null if it is not one of the trial's.
 export const stay = () => {
   if (!own) return null;
   if (announced) remark(`a link was not followed, as it leads to no page: ${announced}`);

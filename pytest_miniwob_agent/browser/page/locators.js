@@ -42,12 +42,12 @@ const worded = (element) => plain(element).matches("input[type=submit], input[ty
   ? plain(element).value : squeeze(plain(element).textContent);
 const has = (text, part) => text.toLowerCase().includes(part.toLowerCase());
 
-// True where a style sheet adds letters to an element, such as icons of a font: Playwright takes them for
+// True if a style sheet adds letters to an element, such as icons of a font: Playwright takes them for
 // its name, and not its title.
 const decorated = (element) => [element, ...plain(element).querySelectorAll("*")].some((one) =>
   ["::before", "::after"].some((part) => /^"./.test(getComputedStyle(one, part).content)));
 
-// True for the innermost elements whose text contains, or is, a text.
+// True for the innermost elements whose text contains, or is, a string.
 const shows = (text, exact) => (element) => {
   const fits = (one) => !IGNORED_TAGS.has(plain(one).localName)
     && (exact ? worded(one) === text : has(worded(one), text));
@@ -122,7 +122,7 @@ const written = (calls) => [...frame(), ...calls].map(([name, ...values]) => {
   return `.${name}(${given.join(", ")})`;
 }).join("");
 
-// The calls that find an element alone, and the test that it alone passes on the page; neither where
+// The calls that find an element alone, and the test that it alone passes on the page; neither if
 // there are none.
 const alone = (element, text = worded(element)) => {
   const all = elementsOf(document);

@@ -135,7 +135,7 @@ export const look = ({ node, around, content, box }) => {
 // Leave out of the looks what does not tell one line from another: what all texts have in common,
 // nearly white backgrounds and nearly black letters, the colour of links, and the most frequent
 // size with those close to it. The background of what shows nothing else, its `face`, counts
-// where any has a colour.
+// if any has a colour.
 const PLAIN = {
   background: /^(white|whitesmoke|#[ef]\w[ef]\w[ef]\w)\b/,
   color: /^(black|#0000ee|#[0-5]\w[0-5]\w[0-5]\w)\b/,

@@ -26,7 +26,7 @@ const goingIn = (tree, list) => {
     if (!moves || typeof now !== "number") return; // it follows scrolling
     const { delay, duration, endTime } = Effects.getComputedTiming(effect);
     if (endTime === Infinity) return void Arrays.push(found, { animation, turn: Infinity, end: Infinity });
-    const rounds = Math.floor((now - delay) / duration + 0.001) + 1; // NaN where there is none
+    const rounds = Math.floor((now - delay) / duration + 0.001) + 1; // NaN if there is none
     const next = now < delay ? delay : Math.min(endTime, delay + duration * rounds || endTime);
     const until = (time) => Math.max(1, Math.ceil((rate > 0 ? time - now : now) / Math.abs(rate)));
     Arrays.push(found, { animation, rate, now, endTime, turn: until(next), end: until(endTime) });
@@ -65,7 +65,7 @@ const nextFrame = async () => {
   if (!held) await new Promise(realFrame);
 };
 
-// The ms until the next turn; Infinity where nothing moves. What has just begun gets its events.
+// The ms until the next turn; Infinity if nothing moves. What has just begun gets its events.
 const known = new WeakMap();
 const turn = async () => {
   if (started) await nextFrame();

@@ -69,13 +69,13 @@ const each = (selector, run) => {
   }));
 };
 
-// Replace texts that show, whole ones: `{}` in a text stands for any part of it, and in the other for
+// Replace strings that show, whole ones: `{}` in a string stands for any part of it, and in the other for
 // the same.
 const SHOWN = ["placeholder", "title", "alt", "aria-label"];
 const pattern = (text) => new RegExp(`^${text.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replaceAll("{}", "(.*)")}$`, "s");
 const translate = (words) => {
   const pairs = Object.entries(words).map(([from, to]) => [pattern(from), to]);
-  const done = new Set(Object.values(words)); // a text is not translated twice
+  const done = new Set(Object.values(words)); // a string is not translated twice
   const translated = (text) => {
     const known = Strings.trim(text);
     if (!known || done.has(known)) return text;

@@ -40,7 +40,7 @@ const faultOf = (name) => {
 
 const ROUTE = /^[A-Z]+ (\/|https?:\/\/)\S*$/;
 
-// The routes of the task, checked where a trial begins.
+// The routes of the task, checked when a trial begins.
 export const routes = () => Object.entries(declared()?.api ?? {});
 export const checkRoutes = () => {
   Arrays.forEach(routes(), ({ 0: name, 1: handler }) => {

@@ -1,4 +1,4 @@
-// What is seen of a page, as a text: if it is another one later, the page moves, whatever its timers do.
+// What is seen of a page, as a string: if it is another one later, the page moves, whatever its timers do.
 // That is what is painted, and what readings tell beside that.
 
 import { plain } from "./world.js";

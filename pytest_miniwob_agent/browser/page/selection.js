@@ -101,7 +101,7 @@ listen("wheel", (event) => {
   turn = { event, box, before: box && plain(box).scrollTop };
 });
 // Wait until the browser has scrolled by the wheel, which another process of it does: for three
-// frames, and for two seconds at most where something is to scroll.
+// frames, and for two seconds at most if something is to scroll.
 export const turned = async () => {
   if (!turn) return;
   const { event, box, before } = turn;
@@ -143,9 +143,9 @@ const edges = ({ node, offset, letter }) => {
   return { start: [Math.ceil(left), y], end: [Math.floor(right), y] };
 };
 
-// The input that selects a text, or all of the element's text where `wanted` is null: the points
+// The input that selects a string, or all of the element's text if `wanted` is null: the points
 // where the mouse starts and ends; in a field the point to click, the letters to skip and the
-// letters to take. An error is a text.
+// letters to take. An error is a string.
 export const range = async (id, wanted) => {
   const aimed = await aim([[id, null]]);
   if (typeof aimed === "string") return aimed;

@@ -11,7 +11,7 @@ const { SETTLE } = Constants;
 const { pass, quiet } = Main;
 
 export const live = {
-  moving: false, // true where the page moves by itself
+  moving: false, // true if the page moves by itself
   /** @type {[number, number] | null} */
   pointer: null, // where the mouse was last moved
 };
@@ -75,7 +75,7 @@ export const preload = () => {
   }
 };
 
-// Wait for the next frame, a matter of real time, where another element is under a pointer at rest
+// Wait for the next frame, a matter of real time, if another element is under a pointer at rest
 // than the one that was last notified: the browser does that with its frame. `:hover` may match
 // before, since a click looks up what is under the pointer.
 let notified = null;
@@ -96,7 +96,7 @@ export const settle = () => whileAsking(async () => {
   await loaded();
 });
 
-// Settle; again where the page has asked for something meanwhile, as it may show that only now,
+// Settle; again if the page has asked for something meanwhile, as it may show that only now,
 // or has no answer yet.
 export const whileAsking = async (settling) => {
   if (!own) return await settling(); // pages of the package ask for nothing

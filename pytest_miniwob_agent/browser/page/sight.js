@@ -4,7 +4,7 @@ import { outer, own, plain } from "./world.js";
 import { moved, offset, scrolled, viewport } from "./frames.js";
 
 export const recorded = !own && !outer; // pages of the package are read as in their recordings
-export const NEW = Constants.SCREENS >= 2; // false where a recording was begun with the first version of screens
+export const NEW = Constants.SCREENS >= 2; // false if a recording was begun with the first version of screens
 
 // What is read of a document: only one of HTML has a body, if no script has removed it.
 export const body = () => document.body ?? document.documentElement;
@@ -52,7 +52,7 @@ export const hitAt = (x, y) => {
   }
 };
 
-// The element of a node, which is an element or a text in one.
+// The element of a node, which is an element or text in one.
 export const owner = (node) => node instanceof Text ? node.parentElement ?? parentOf(node) : node;
 
 // True for an element without a box, whose contents are in the box around it.
@@ -237,7 +237,7 @@ export const aimedAt = (node) => {
   return texts.length ? texts : [node];
 };
 
-// A point at which a click lands on the element, its middle if possible; null where the
+// A point at which a click lands on the element, its middle if possible; null if the
 // element is out of sight or covered.
 export const target = (node) => {
   const aimed = aims.has(node) && plain(node).matches("a, button") ? [...aimedAt(node), node] : aimedAt(node);

@@ -1,5 +1,5 @@
 // WebSockets, event sources and streamed answers on your own pages and those of apps. Python has their other end, the
-// app's or the tape's; what comes is delivered where nothing else is under way (page/network.js).
+// app's or the tape's; what comes is delivered when nothing else is under way (page/network.js).
 
 import {
   Arrays, Bytes, DOMException, Map, Nodes, Number, Object, Set, String, Targets, URL, WeakMap, apply,

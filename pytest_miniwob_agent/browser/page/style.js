@@ -1,12 +1,12 @@
 // The style of the page: the same fonts for everything, and no motion on pages of the package. `FONTS` is
-// empty where the browser finds the fonts by itself.
+// empty if the browser finds the fonts by itself.
 
 import { outer, own } from "./trial.js";
 
 const { FAMILIES, FONTS, SCREENS } = Constants;
 
 // TrueType files in Base64, or addresses to load them from when a character needs it. One weight for
-// all, so that widths are the same where the browser finds the files itself.
+// all, so that widths are the same if the browser finds the files itself.
 for (const [family, source, unicodeRange] of FONTS) {
   const file = source.startsWith("url(") ? source : Uint8Array.fromBase64(source);
   document.fonts.add(new FontFace(family, file, { unicodeRange }));

@@ -23,7 +23,7 @@ export const own = window === top
 // Tell Python something (gate.py).
 export const tell = (what) => send("tell", JSON.stringify(bare(what)));
 
-// What the page around this one shares with it, where this is in a frame of your own page: nothing that
+// What the page around this one shares with it, if this is in a frame of your own page: nothing that
 // decides, as any script has it.
 const shared = () => {
   try {
@@ -70,7 +70,7 @@ const bare = (value) => {
   return copy;
 };
 
-// Hand all of it on to the page that comes next, or take it back where none comes.
+// Hand all of it on to the page that comes next, or take it back if no page comes.
 export const going = (opened = trial.opened) => {
   const values = { __proto__: null };
   Arrays.forEach(goods, ({ name, now }) => { values[name] = bare(now()); });
@@ -82,13 +82,13 @@ export const takeBack = () => tell({ handed: "" });
 
 const fresh = {
   seed: null, // until the trial has begun
-  full: false, // true where everything that shows is read
-  tree: false, // true where it is read as a tree
+  full: false, // true if everything that shows is read
+  tree: false, // true if it is read as a tree
   goal: "", // of an own page
   fault: null, // the reason why a page of this trial can't be a task
   count: 0, // of pages that followed one another since the last reading
   watched: false, // true while a program has the page
-  asked: false, // true where dialogs are answered: since the trial has begun, and by programs that hear of them
+  asked: false, // true if dialogs are answered: since the trial has begun, and by programs that hear of them
   nextId: 1, // of elements
   opened: false, // true in a window that a page of an app has opened
   clipboard: "",

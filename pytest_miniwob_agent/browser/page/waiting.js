@@ -50,7 +50,7 @@ const watchChanges = () => {
   };
 };
 
-// The texts that show, by their elements, in their order.
+// The strings that show, by their elements, in their order.
 const words = () => {
   const [found, open] = [new Map(), [body()]];
   while (open.length) {
@@ -62,7 +62,7 @@ const words = () => {
   return found;
 };
 
-// Note which texts show at a moment between two readings of an own page.
+// Note which strings show at a moment between two readings of an own page.
 let before = new Map();
 const fleeting = new Map(); // element -> text
 const glance = () => {
@@ -87,7 +87,7 @@ const gone = () => {
     x: 0, y: 0, point: null, details: [["state", "came and went"]] }));
 };
 
-// The changes since the last reading, the latest where there are many.
+// The changes since the last reading, the latest if there are many.
 export const takeChanges = () => {
   if (own) changes.push(...gone());
   return changes.splice(0).slice(-MOST_CHANGES);
@@ -96,7 +96,7 @@ export const takeChanges = () => {
 // From the second version of screens on, a page moves if what is seen of it has changed, until all timers
 // that it then has have run once more.
 const GLANCE = 250; // ms
-const sight = { seen: "", moves: -Infinity, rests: null }; // a text, and times: it moves until, and rested at
+const sight = { seen: "", moves: -Infinity, rests: null }; // a string, and times: it moves until, and rested at
 const span = () => Math.max(GLANCE, ahead(Infinity));
 export const presume = () => { sight.moves = time() + span(); };
 export const moves = () => ahead(Infinity) > 0 && (!NEW || time() < sight.moves);
@@ -166,7 +166,7 @@ export const settleFinely = () => whileAsking(async () => {
   live.moving = moves();
 });
 
-// Let exactly so many ms pass; where everything that shows is read, with the changes meanwhile.
+// Let exactly so many ms pass; if everything that shows is read, with the changes meanwhile.
 export const wait = async (duration, detailed) => {
   const note = detailed ? watchChanges() : null;
   if (detailed) await watch();
@@ -181,7 +181,7 @@ export const wait = async (duration, detailed) => {
 };
 
 // Let up to so many ms pass while the pointer is near the middle of an element that moves.
-// Returns the rest of them and the point to move to; null where all have passed or the element is
+// Returns the rest of them and the point to move to; null if all have passed or the element is
 // gone.
 export const follow = async (id, left) => {
   const element = byId.get(id);

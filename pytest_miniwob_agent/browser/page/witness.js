@@ -9,7 +9,7 @@ import { listen, options } from "./listeners.js";
 import { goesOn, handOn, inCore, leaving, outer, own, trial } from "./trial.js";
 import { beginning, decide, decision, isReplaced, judge, keepJudge } from "./judgement.js";
 
-// What a program does, and what it must not do (`foul`); null where none has had the page. `known` are
+// What a program does, and what it must not do (`foul`); null if no program has had the page. `known` are
 // the digests of the scripts that are not the program's.
 let state = goesOn("witness", null, () => state && { ...state, known: null });
 
@@ -43,7 +43,7 @@ const described = (target) => {
 };
 
 // The stack as V8 has it, with the digests of its scripts: names and texts of stacks can be forged,
-// by a `sourceURL` for one. It has none of scripts that come by the browser's protocol.
+// by a `sourceURL` for one. It lacks scripts that come by the browser's protocol.
 let asked = false;
 let shown; // what the page has set
 Object.defineProperty(Error, "prepareStackTrace", {
@@ -78,7 +78,7 @@ const decided = () => {
   return state.decided;
 };
 
-// Begin an action, or go on with the last one where that is alike; null where it is refused. A
+// Begin an action, or go on with the last one if that is alike; null if it is refused. A
 // click is always an action of its own.
 let last = null;
 let touched = null; // the element of the last action
@@ -111,7 +111,7 @@ let key = true; // false while a key is down whose action was refused
 let hovered = null;
 let over = {}; // where the browser drags something, as it was when that came there
 
-// What native input begins or goes on with; false where it is refused.
+// What native input begins or goes on with; false if it is refused.
 const native = {
   pointermove: ({ target }) => { hovered = target; },
   pointerdown: ({ target, clientX, clientY }) => {
@@ -270,7 +270,7 @@ if (state) { // the page before was handed over, too
 }
 
 // Go so many entries on in the history: to those that the page has pushed, and to earlier pages
-// of your own in the same trial. False where there is none.
+// of your own in the same trial. False if there is no entry.
 export const traverse = async (steps) => {
   const entry = navigation.entries()[navigation.currentEntry.index + steps];
   if (!entry || !(entry.sameDocument || own)) return false;
@@ -279,7 +279,7 @@ export const traverse = async (steps) => {
   return true;
 };
 
-// Take note that a program goes to another page of an app; false where it may do nothing more.
+// Take note that a program goes to another page of an app; false if it may do nothing more.
 export const go = (what) => {
   if (!begin("go", null, { what, key: {} })) return false;
   leaving.now = true;

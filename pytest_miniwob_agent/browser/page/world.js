@@ -23,7 +23,7 @@ const binding = (detail) => /** @type {any} */ (window)[Constants.BINDING]?.(det
 ends.addEventListener("tell", (/** @type {any} */ { detail }) => binding(detail));
 performance.dispatchEvent(new MouseEvent("miniwob-agent", { relatedTarget: line }));
 
-// Call a function: what it returns, or a promise of that where it takes time.
+// Call a function: what it returns, or a promise of that if it takes time.
 const call = (name, values) => {
   const number = ++count;
   const detail = { number, name, values };
