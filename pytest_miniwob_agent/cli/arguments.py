@@ -65,7 +65,6 @@ def make_catalogue(options: argparse.Namespace) -> Catalogue:
 
 
 def read_selectors(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:
-    """Return the selectors of a command, or what it works on by default."""
     if options.selectors:
         return list(options.selectors)
     return catalogue.own_tasks if options.pages else ["all"]

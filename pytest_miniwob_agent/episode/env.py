@@ -48,7 +48,6 @@ class Turns(Observer):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Use the page while no other thread does."""
         with self._turn:
             try:
                 yield

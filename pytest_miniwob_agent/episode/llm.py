@@ -178,5 +178,4 @@ class AgentLLM(ChatCalls):
         return self._closing.enter_context(closing(ModelServer(self.post, self.model))).base_url
 
     def close(self) -> None:
-        """Close the clients and the server that the agent used."""
         self._closing.close()

@@ -151,7 +151,6 @@ class Trace:
         return CallRefused(f"{last.purpose} call: the server refused it: {last.completion.refusal}")
 
     def start_trial(self, observation: Observation) -> None:
-        """Begin the next trial."""
         self.trial += 1
         if isinstance(self.halt.limit, StepLimit):
             self.halt.limit = None
@@ -218,17 +217,14 @@ class Trace:
         return page.look(action) if shown and self._watching and isinstance(page, Visible) else None
 
     def show(self, shot: Shot, action: AnyAction | None) -> None:
-        """Show a picture to the observers that want it."""
         for observer in self._watching:
             observer.on_picture(shot, self.trial, self.step, action)
 
     def take_picture(self, action: Action | None = None) -> None:
-        """Take a picture for the observers that want it."""
         if shot := self.look(action):
             self.show(shot, action)
 
     def note(self, note: Note) -> None:
-        """Write down what the agent notes."""
         if not isinstance(note, Note):
             raise TypeError(f"{note!r} is not a Note of pytest_miniwob_agent")
         if isinstance(note, TrialEnded):

@@ -185,7 +185,6 @@ class SeveralView:
         return statistics.holm(found)
 
     def text(self, width: int = 80) -> str:
-        """Text for a terminal of `width` columns, without colours."""
         names = [self.comparisons[0].baseline.source]
         rows = [["", "items", "1", "run", "points", "p", "p (Holm)"]]
         corrected = iter(self._p_values)
@@ -204,11 +203,9 @@ class SeveralView:
         return "\n".join([*lines, "", *wrap(note, width)]) + "\n"
 
     def markdown(self) -> str:
-        """Markdown for a comment on a pull request or a job's summary: the text, as code."""
         return _block(self.text(100))
 
     def data(self) -> dict[str, Any]:
-        """The comparisons in plain JSON types."""
         runs = [ComparisonView(both).data() for both in self.comparisons]
         return {"miniwob_compare": 2, "runs": runs, "p_holm": self._p_values}
 
@@ -221,7 +218,6 @@ class TwinsView:
     verdict: Verdict | None = None
 
     def text(self, width: int = 80) -> str:
-        """Tables for a terminal of `width` columns, without colours."""
         lines = []
         for setup, twins in self.found.items():
             lines += [setup] if setup else []
@@ -244,11 +240,9 @@ class TwinsView:
         return "\n".join(lines)
 
     def markdown(self) -> str:
-        """Markdown for a comment on a pull request: the text, as code."""
         return _block(self.text(100), self.verdict)
 
     def data(self) -> dict[str, Any]:
-        """The pairs in plain JSON types."""
         twins = {
             setup: {"kinds": list(map(asdict, of.kinds)), "attacks": list(map(asdict, of.attacks))}
             for setup, of in self.found.items()
