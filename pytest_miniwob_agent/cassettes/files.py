@@ -137,6 +137,7 @@ class ItemFiles:
         self._lock = self._acquire(id_, on_wait) if state is not None and mode.writes else None
         self._done = run and run / "recorded" / id_
         done = self._done is not None and self._done.exists()
+        # A second test of the item must not drop what the first one has just recorded.
         self.mode = Record.NEW_EPISODES if mode is Record.ALL and done else mode
         self.existed = self.cassette.exists()
 

@@ -122,6 +122,7 @@ def _check_file(folder: Path, file: CassetteFile) -> list[Finding]:
                 read_picture(folder, digest)
     except CassetteError as error:
         damage = str(error)
+    # Damaged files are searched, too.
     text = "" if path.is_dir() else path.read_text(encoding="utf-8", errors="replace")
     told = dict.fromkeys([*_find_leaks(text, calls, allow), *of_bodies])
     leaks = (f"{leak}: revoke the key, then record again" for leak in told)

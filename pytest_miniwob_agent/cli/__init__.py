@@ -128,4 +128,5 @@ def _add_commands(parser: ArgumentParser, given: Sequence[str]) -> None:
             added.description = f"{command.help.capitalize()}."
             groups[command.name] = added.add_subparsers(required=True, metavar="STEP", dest="step")
         elif words[: 1 + bool(group)] == command.name.split():
+            # The modules of other commands are not imported.
             resolve_name(command.add)(added)

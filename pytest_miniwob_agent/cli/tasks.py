@@ -227,6 +227,7 @@ def _typed_lines() -> SimpleQueue[str]:
         for line in sys.stdin:
             keys.put(line.strip().lower())
 
+    # A daemon, as nothing ends a read of the terminal.
     threading.Thread(target=read, daemon=True).start()
     return keys
 

@@ -258,6 +258,7 @@ def _digest(file: str, result: Result) -> list[str]:
 
 def _sent(name: str, results: Iterable[Result]) -> str:
     found = sorted({result.sent[name] for result in results if name in result.sent})
+    # Each item may send its own.
     return digest(",".join(found)) if len(found) > 1 else "".join(found)
 
 

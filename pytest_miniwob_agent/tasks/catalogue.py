@@ -311,6 +311,7 @@ class ProblemList(NamedTuple):
         """
         shown = display_path(self.file)
         try:
+            # utf-8-sig, as spreadsheets begin a file with a byte order mark.
             rows = list(csv.DictReader(self.file.read_text("utf-8-sig").splitlines()))
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"the problems {shown} can't be read: {error}") from None

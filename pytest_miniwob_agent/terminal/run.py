@@ -123,6 +123,7 @@ class Progress:
             config.pluginmanager.has_plugin("logging-plugin") and config.getini("log_cli")
         )
         captured = config.getoption("capture", "no") != "no"
+        # Lines of a log and output of tests come at any time, without a hook around them.
         if terminal is None or terminal.verbosity < 0 or logged or not captured:
             return None
         return (
