@@ -244,7 +244,6 @@ class DevTools(Client):
         self.show_last()
 
     def show_last(self) -> None:
-        """Send what follows to the window that was opened last."""
         self._session, self.window = self.opened[-1]
         self.world = None
 
@@ -300,7 +299,6 @@ class DevTools(Client):
         return error
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send a command and return its result."""
         return self.send((method, params))[0]
 
     def send(self, *commands: Command) -> list[dict[str, Any]]:

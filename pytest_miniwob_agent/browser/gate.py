@@ -146,7 +146,6 @@ class Gate:
             return loads or self._answering or self._requests.leads_in(window)
 
     def close(self) -> None:
-        """Let go of the window, in any state."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -155,7 +154,6 @@ class Gate:
         self._worker.join()
 
     def remark(self, text: str) -> None:
-        """Tell the author of the task something, once."""
         if text and text not in self.remarks:
             self.remarks.append(text)
 

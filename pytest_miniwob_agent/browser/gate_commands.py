@@ -220,7 +220,6 @@ class UnderWay:
         self.open[id_] = kind
 
     def pause(self, event: Message) -> None:
-        """Take note that a request is paused."""
         id_ = event.get("networkId") or event["requestId"]
         if id_ not in self._given_up:
             self.paused[id_] = event
@@ -324,7 +323,6 @@ class Deliveries:
         self._owners[socket] = session
 
     def refuse(self, socket: int) -> None:
-        """Have a socket not open."""
         message = {"socket": socket, "fatal": True, "code": 1006, "reason": ""}
         self._waiting += [{**message, "type": "error"}, {**message, "type": "close"}]
 

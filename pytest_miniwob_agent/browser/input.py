@@ -105,12 +105,10 @@ class Gesture:
         self.steps.append([])
 
     def hold(self, key: str) -> None:
-        """Press a key, by its name, and keep it down."""
         self._modifiers |= MODIFIERS.get(key, 0)
         self._key("keyDown", key)
 
     def let_go(self, key: str) -> None:
-        """Release a key that is held."""
         self._modifiers &= ~MODIFIERS.get(key, 0)
         self._key("keyUp", key)
 
@@ -144,7 +142,6 @@ class Gesture:
         self.steps.append([("Input.dispatchKeyEvent", params)])  # each is awaited
 
     def move(self, point: Sequence[int]) -> None:
-        """Move the mouse to a point."""
         self._at = (point[0], point[1])
         self.points.append(self._at)
         self._mouse("mouseMoved")
@@ -155,7 +152,6 @@ class Gesture:
         self._mouse("mousePressed", clickCount=count)
 
     def release(self, count: int = 1, button: str = "left") -> None:
-        """Release a button of the mouse."""
         self._pressed = ""
         self._mouse("mouseReleased", button=button, clickCount=count)
 

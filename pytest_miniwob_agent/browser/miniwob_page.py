@@ -334,8 +334,9 @@ class MiniwobPage:
                 handed.close()
                 devtools.excused = excused
 
+    # `has_more_scripts` and what follows is a `hand_over.BrowserPage`.
+
     def has_more_scripts(self) -> bool:
-        """True if scripts came while a program had the page (`hand_over.BrowserPage`)."""
         with self._browser.guard(f"taking {self._name} back"):
             return self._browser.devtools.has_more_scripts()
 
@@ -344,11 +345,9 @@ class MiniwobPage:
         self._browser.devtools.call("Page.resetNavigationHistory")
 
     def connect(self) -> ClientConnection:
-        """Open a further connection to the browser, for a program."""
         return self._browser.connect()
 
     def elapse(self, ms: int, repeated: bool) -> int:
-        """Let time pass for a program that waits; how much has passed (`hand_over.BrowserPage`)."""
         with self._browser.guard(f"letting time pass on {self._name}"):
             try:
                 return int(self._browser.call("miniwobAgent.elapse", ms, repeated))
@@ -358,12 +357,11 @@ class MiniwobPage:
                 return ms
 
     def hear(self) -> None:
-        """Let dialogs wait for a program."""
         with self._browser.guard(f"handing {self._name} over"):
             self._browser.call("miniwobAgent.hear")
 
     def witnessed(self, acted: bool) -> tuple[Driven, int] | None:
-        """What a program has done, and the ms that passed meanwhile (`hand_over.BrowserPage`)."""
+        """What a program has done, and the ms that passed meanwhile."""
         with self._browser.guard(f"reading {self._name}"):
             try:
                 read = self._read("witnessed", acted) or {}

@@ -124,7 +124,7 @@ class Folder:
         return for_any_origin(answer, request) if served_font(asked) else answer
 
     def messages(self, now: float) -> list[PageMessage] | None:
-        """Nothing: a folder has no sockets."""
+        # A folder has no sockets.
         return []
 
 

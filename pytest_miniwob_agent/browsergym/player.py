@@ -213,7 +213,6 @@ class BrowserGymAgent:
         raise NotImplementedError(f"{type(self).__name__}.make(llm) returns the agent to play")
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Play a trial."""
         agent = self.make(llm)
         self._player = Player(env, screenshot=self.screenshot)
         seen = self._player.reset()

@@ -123,7 +123,6 @@ class ReflectiveAgent:
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
-        """Play and reflect until the page is solved or the trials are used up."""
         _Solver(self, env, llm, note).run()
 
 

@@ -144,7 +144,6 @@ class Trial:
 
     @property
     def goal(self) -> str:
-        """The goal in the page's words."""
         return self.screens[0].observation.goal
 
     @property
@@ -310,7 +309,6 @@ class Dialogue:
         return self.prompts.fill(self.style.prompts.get(name, name), **values)
 
     def ask(self, prompt: Prompt, purpose: str) -> str:
-        """Return the model's reply to a prompt."""
         if prompt.pictures:
             return self.llm.chat([{"role": "user", "content": prompt.content}], purpose).text
         return self.llm.complete(prompt, purpose).text
