@@ -263,3 +263,41 @@ def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd, keep):
 def test_what_can_not_be_captured_is_said(capture, capsys, options, message):
     assert capture("--goal=Buy", *options) == 2
     assert message in capsys.readouterr().err
+
+
+TOOLS = """
+    import asyncio, os
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def work():
+        async with streamable_http_client(os.environ["MINIWOB_MCP_URL"]) as (read, write, *_):
+            async with ClientSession(read, write) as session:
+                await session.initialize()
+                listed = {tool.name for tool in (await session.list_tools()).tools}
+                assert {"observe", "reset", "click", "go_back"} <= listed, listed
+                call = session.call_tool
+                print((await call("observe", {})).content[0].text)
+                wrong = await call("click", {"element": 99})
+                print(wrong.is_error, wrong.content[0].text)
+                print((await call("click", {"element": 2})).content[0].text)
+
+    asyncio.run(work())
+"""
+
+
+def test_a_program_without_a_browser_gets_tools(project):
+    project.makepyfile(agent=TOOLS)
+    more = f", agents=[Program({PYTHON.split()!r}, tools=True)]"
+    project.makepyfile(TEST_FILE.replace("{more}", more))
+    result = project.record("-rP")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["Goal: Click Yes.", "True *99*", "The task is over."])
+    project.replay(passed=1)
+
+
+def test_without_the_extra_the_error_names_it(project, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    params = json.dumps({"command": PYTHON, "tools": True})
+    result = project.record("--miniwob-agent=program", f"--miniwob-agent-params={params}")
+    result.stdout.fnmatch_lines(["*pip install 'pytest-miniwob-agent[[]mcp[]]'"])

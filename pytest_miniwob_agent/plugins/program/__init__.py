@@ -1,7 +1,7 @@
 """Programs in any language as agents: `--miniwob-agent='node agent.mjs'`, `miniwob-agent capture`.
 
-`agent` runs the program on the item's page, `environment` has the variables that it gets, and
-`capture` makes a test of a run.
+`agent` runs the program on the item's page, `tools` serves that as tools, `environment` has the
+variables that a program gets, and `capture` makes a test of a run.
 """
 
 from __future__ import annotations

@@ -16,17 +16,18 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_miniwob_agent.agents.registry import check_integer
+from pytest_miniwob_agent.agents.registry import check_flag, check_integer
 from pytest_miniwob_agent.core.data import MASKS, Mask, masked
 from pytest_miniwob_agent.core.errors import ProgramError, StepLimit, UsageError
 from pytest_miniwob_agent.core.events import Note
-from pytest_miniwob_agent.core.protocols import LLM, Environment, HandedOver
+from pytest_miniwob_agent.core.observations import Observation
+from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.text import counted, nearest
 from pytest_miniwob_agent.plugins.program.environment import (
     for_models,
@@ -57,6 +58,8 @@ class ProgramAgent:
         timeout: seconds that it may take for a trial.
         normalize: what differs from run to run in its requests: `date` and other names of `MASKS`,
             or further ones as `NAME=REGEX`.
+        tools: True for a program without a browser: it gets the page as the tools of an MCP
+            server (`tools`), and begins further trials itself.
         cwd: where it runs, from the folder of the item's test on.
         folder: the folder of the item's test.
         task: the name of the item's task.
@@ -73,6 +76,7 @@ class ProgramAgent:
         trials: int = 1,
         timeout: float = TIMEOUT,
         normalize: Sequence[str] = (),
+        tools: bool = False,
         cwd: str = ".",
         folder: Path | None = None,
         task: str = "",
@@ -85,6 +89,7 @@ class ProgramAgent:
         self.name = name or program_name(self.command)
         self._trials = check_integer("trials", trials, 1, 100)
         self._timeout = timeout
+        self._tools = check_flag("tools", tools)
         self._masks = [_parse_mask(each) for each in normalize]
         self._about = {"MINIWOB_TASK": task, "MINIWOB_SEED": str(seed)}
 
@@ -94,25 +99,43 @@ class ProgramAgent:
 
     def solve(self, env: Environment, llm: LLM, note: Note) -> None:
         """Run the program once for each trial, until one is solved."""
+        about = {**self._about, "MINIWOB_MODEL": llm.model, **for_models(llm.base_url)}
         for trial in range(1, self._trials + 1):
-            goal, answers = (seen := env.reset(screen=env.default_screen)).goal, seen.answers
+            seen = env.reset(screen=env.default_screen)
             with tempfile.TemporaryDirectory(prefix="miniwob-program-") as folder:
                 answer = Path(folder, "answer.txt")
-                about = {"MINIWOB_GOAL": goal, "MINIWOB_TRIAL": str(trial)}
-                about |= {"MINIWOB_ANSWER": str(answer), "MINIWOB_MODEL": llm.model}
-                about |= {**self._about, **for_models(llm.base_url)}
+                about |= {"MINIWOB_GOAL": seen.goal, "MINIWOB_TRIAL": str(trial)}
+                about |= {"MINIWOB_ANSWER": str(answer)}
                 try:
-                    with env.hand_over() as page:
-                        self._run(page, about)
-                        done, reward = page.done, page.reward
+                    over, reward = self._play(env, seen, about)
                 except StepLimit:
                     continue
-                if not done and answers and answer.is_file():
+                if not over and seen.answers and answer.is_file():
                     reward = env.answer(answer.read_text("utf-8").strip()).reward
                 if reward >= 1:
                     return
 
-    def _run(self, page: HandedOver, about: Mapping[str, str]) -> None:
+    def _play(
+        self, env: Environment, seen: Observation, about: Mapping[str, str]
+    ) -> tuple[bool, float]:
+        """Run the program on the page; whether that has judged, and its reward."""
+        if self._tools:
+            from pytest_miniwob_agent.plugins.program.tools import ToolServer
+
+            with closing(ToolServer(env, seen)) as tools:
+                self._run({**about, "MINIWOB_MCP_URL": tools.url}, lambda: tools.over)
+            if tools.error is not None:
+                raise tools.error
+            return tools.over, tools.reward
+        with env.hand_over() as page:
+            addresses = {
+                "MINIWOB_CDP_URL": page.cdp_url,
+                "MINIWOB_CDP_HTTP_URL": page.cdp_url.replace("ws://", "http://", 1),
+            }
+            self._run({**about, **addresses}, lambda: page.over)
+            return page.done, page.reward
+
+    def _run(self, about: Mapping[str, str], is_over: Callable[[], bool]) -> None:
         """Run the program until it ends, or its trial.
 
         Raises:
@@ -120,8 +143,6 @@ class ProgramAgent:
         """
         environment = without_keys(os.environ)
         environment |= {**past_proxies(environment), **about}
-        environment["MINIWOB_CDP_URL"] = page.cdp_url
-        environment["MINIWOB_CDP_HTTP_URL"] = page.cdp_url.replace("ws://", "http://", 1)
         try:
             program = subprocess.Popen(
                 self.command,
@@ -141,7 +162,7 @@ class ProgramAgent:
         try:
             while program.poll() is None:
                 now = time.monotonic()
-                over = over or (now if page.over else 0.0)
+                over = over or (now if is_over() else 0.0)
                 if over and now - over > GRACE:
                     break
                 if now - began > self._timeout:
@@ -153,7 +174,7 @@ class ProgramAgent:
         finally:
             _end(program)
             output.finish()
-        if program.returncode and not (over or page.over):
+        if program.returncode and not (over or is_over()):
             raise ProgramError(
                 f"{self._shown} ended with the status {program.returncode}{output.end}"
             )
