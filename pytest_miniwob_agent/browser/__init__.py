@@ -4,6 +4,7 @@
 - `gate`: answers the requests of your own pages and an app's; `gate_commands` pause them, with what
   their sockets send and get
 - `hand_over`: the page for a program that drives the browser itself
+- `endpoint`: the addresses for programs
 - `program`: the program's connection, and the commands that it may send
 - `input`: an action as native input
 - `grid`: a session on a Selenium Grid; `grid_address`: the options for it

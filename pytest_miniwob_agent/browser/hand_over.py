@@ -18,15 +18,15 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
-from http import HTTPStatus
 from queue import Empty, Queue
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
-from websockets.sync.server import ServerConnection, serve
+from websockets.sync.server import ServerConnection
 
 from pytest_miniwob_agent.browser.devtools import Message
+from pytest_miniwob_agent.browser.endpoint import Endpoint
 from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
 from pytest_miniwob_agent.browser.program import (
     CLOSING,
@@ -43,9 +43,6 @@ from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.protocols import Driven
 
-if TYPE_CHECKING:
-    from websockets.http11 import Request, Response
-
 HISTORY = "Page.navigateToHistoryEntry"
 
 TOUCHING = ("DOM.", "Input.", "Runtime.")
@@ -56,6 +53,9 @@ ASKING = (
     "Runtime.evaluate",
 )  # fmt: skip
 """Beginnings of the names of commands with which a program may look whether something has come."""
+
+ALIVE = "1"
+"""What chromedriver evaluates before each command, to hear that the page answers."""
 
 STEP = 100
 """Milliseconds of the page's clock that pass at once while a program waits for a promise."""
@@ -130,11 +130,18 @@ def _idle() -> float:
     return time.monotonic() - time.process_time()
 
 
+def _asks(command: Message) -> bool:
+    """True if a program may look with a command whether something has come."""
+    looks: bool = command["method"].startswith(ASKING)
+    return looks and command["params"].get("expression") != ALIVE
+
+
 class HandedPage:
     """The page as a program gets it; every method may be called in any thread.
 
     Attributes:
-        cdp_url: the address for CDP clients, with a secret in its path.
+        cdp_url, http_url: the addresses for CDP clients, with a secret in their path.
+        port: the port for those that take no path; None without `open_port`.
     """
 
     def __init__(
@@ -145,6 +152,7 @@ class HandedPage:
         target: str,
         timeout: float,
         allowed: Commands,
+        open_port: bool = False,
     ) -> None:
         self._page, self._tell, self._pace, self._timeout = page, tell, pace, timeout
         pace.begin()
@@ -167,21 +175,16 @@ class HandedPage:
         self._pressed = self._dragging = False  # the mouse's button, and then moves
         self._done, self._reward = False, 0.0
         self._error: BaseException | None = None
-        self._path = f"/{secrets.token_urlsafe(16)}"
-        self._server = serve(
-            self._serve,
-            "127.0.0.1",
-            0,
-            origins=[None],  # programs send none, and web pages always do
-            process_request=self._check_path,
-            compression=None,
-            max_size=None,
-            ping_interval=None,
-            close_timeout=0.2,  # the program may hang, or wait in this thread
-        )
-        port = self._server.socket.getsockname()[1]
-        self.cdp_url = f"ws://127.0.0.1:{port}{self._path}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._endpoints = [self._listen(secrets.token_urlsafe(16))]
+        address = self._endpoints[0].address
+        self.cdp_url, self.http_url = f"ws://{address}", f"http://{address}"
+        self.port: int | None = None
+        if open_port:
+            self._endpoints.append(self._listen())
+            self.port = self._endpoints[-1].port
+
+    def _listen(self, secret: str = "") -> Endpoint:
+        return Endpoint(self._serve, self._page.connect, self._names, self._timeout, secret)
 
     @property
     def done(self) -> bool:
@@ -220,7 +223,8 @@ class HandedPage:
         self._taken_back = True
         for connection in self._connections:
             connection.close()
-        self._server.shutdown()
+        for endpoint in self._endpoints:
+            endpoint.close()
         for worker in self._workers:
             worker.join()  # it would let time pass on the next page
         self._clock.shutdown()  # after what is under way
@@ -251,7 +255,7 @@ class HandedPage:
         moved, ms = self._moved or self._waited not in ("", what), self._passed
         if moved:
             self._moved, self._waited = False, ""
-        if command and command["method"].startswith(ASKING) and not self._calls:
+        if command and _asks(command) and not self._calls:
             held |= self._take_question(what, command, stops)
         pace.note(name, ms, moved=moved or held, held=held, waits=bool(promises))
 
@@ -368,13 +372,8 @@ class HandedPage:
             self._repeated += self._passed - before
             self._read_page()
 
-    def _check_path(self, client: ServerConnection, request: Request) -> Response | None:
-        if secrets.compare_digest(request.path, self._path):
-            return None
-        return client.respond(HTTPStatus.NOT_FOUND, "No page is handed over at this address.\n")
-
-    def _serve(self, client: ServerConnection) -> None:
-        """Take a program's commands until it leaves.
+    def _serve(self, client: ServerConnection, target: str | None) -> None:
+        """Take a program's commands until it leaves; those for a target alone, if that is named.
 
         What the page itself may wait for goes to the browser at once, everything else in turn.
         """
@@ -382,6 +381,8 @@ class HandedPage:
             connection = Connection(
                 client, self._page.connect(), self._names, self._timeout, self._answered
             )
+            if target is not None:
+                connection.attach(target)
         except Exception as error:  # noqa: BLE001 - nobody else would hear of it
             self._error = self._error or error
             return
@@ -440,10 +441,11 @@ class HandedPage:
             command = json.loads(text)
             json.dumps(command, allow_nan=False)
             known = command if isinstance(command, dict) else {}
-            method, params = known["method"], known.setdefault("params", {})
+            method, params = known["method"], known.get("params") or {}  # nodriver sends []
+            known["params"] = params
             texts = isinstance(method, str) and isinstance(known.get("sessionId", ""), str)
             if type(known["id"]) is int and texts and isinstance(params, dict):
-                return known
+                return connection.session | known
         except (ValueError, LookupError, TypeError, RecursionError):
             pass
         connection.reply(known, "a command is a JSON object with an id and a method")
@@ -469,6 +471,8 @@ class HandedPage:
             connection.reply(command)
         elif error:
             connection.reply(command, error)
+        elif method == "Target.getTargets" and connection.left:
+            connection.reply(command, targetInfos=[])
         elif (
             method in SWALLOWED or (is_input and self._done) or not self._goes(connection, command)
         ):

@@ -311,7 +311,11 @@ class MiniwobPage:
 
     @contextlib.contextmanager
     def hand_over(
-        self, left: int, tell: Callable[[Driven], str | None], pace: Pace
+        self,
+        left: int,
+        tell: Callable[[Driven], str | None],
+        pace: Pace,
+        open_port: bool = False,
     ) -> Iterator[HandedPage]:
         """Hand the page over to a program, until the end of the block."""
         from pytest_miniwob_agent.browser.hand_over import HandedPage
@@ -326,7 +330,9 @@ class MiniwobPage:
             if strange:
                 self._recognize()
         with browser.handed_over():
-            handed = HandedPage(self, tell, pace, devtools.window, browser.timeout, self.allowed)
+            handed = HandedPage(
+                self, tell, pace, devtools.window, browser.timeout, self.allowed, open_port
+            )
             devtools.excused = lambda: handed.held or excused()
             try:
                 yield handed

@@ -141,6 +141,8 @@ class Connection(Client):
     ) -> None:
         self._client, self._names = client, names
         self._timeout, self._answered = timeout, answered
+        self.session: Message = {}
+        """Names the session of commands that name none: empty for the browser's own."""
         # Of sessions and ids of contexts that the program was told of: True where it is not the
         # page's own world.
         self._contexts: dict[tuple[str, str], bool] = {}
@@ -148,6 +150,8 @@ class Connection(Client):
         """Scripts that the program has run in the page's own world."""
         self._sessions: set[str] = set()  # with the page itself
         self._workers: set[str] = set()  # sessions with workers of the page
+        self.left = False
+        """True once the program has closed the page, as it sees it."""
         self.held: set[str] = set()
         """What the page waits for, and the program has not answered: requests, and a dialog."""
         self._kinds: dict[str, str] = {}  # of requests that the program was asked about
@@ -155,6 +159,12 @@ class Connection(Client):
         self._sender = Thread(target=self._deliver, daemon=True)
         self._sender.start()
         super().__init__(browser)
+
+    def attach(self, target: str) -> None:
+        """Have commands that name no session go to a target, which is all that is heard of."""
+        self.session = {"sessionId": ""}
+        attached = self.ask("Target.attachToTarget", {"targetId": target, "flatten": True})
+        self.session = {"sessionId": attached.get("result", {}).get("sessionId", "")}
 
     def is_urgent(self, command: Message) -> bool:
         """True if the page may wait for a command, while it is awaited before another is sent."""
@@ -199,7 +209,15 @@ class Connection(Client):
         answer: Message = {key: command[key] for key in ("id", "sessionId") if key in command}
         answer |= {"error": {"code": -32000, "message": error}} if error else {"result": result}
         self._answered()
-        self._outbox.put(json.dumps(answer))
+        self._tell(answer, json.dumps(answer, separators=(",", ":")))
+
+    def _tell(self, message: Message, text: str) -> None:
+        """Send the program a message, if it is of the target that it is connected to."""
+        if not self.session:
+            self._outbox.put(text)
+        elif "id" in message or "sessionId" in message:
+            named = json.dumps(self.session, separators=(",", ":"))[1:-1]
+            self._outbox.put(text.replace(f",{named}", "", 1))
 
     def _deliver(self) -> None:
         """Send messages to the program, which may be slow to read, or gone."""
@@ -257,6 +275,7 @@ class Connection(Client):
 
     def detach(self) -> None:
         """End the program's sessions with the page, as if it were closed."""
+        self.left = True
         for session in sorted(self._sessions):
             self.ask("Target.detachFromTarget", {"sessionId": session})
 
@@ -280,7 +299,7 @@ class Connection(Client):
         if "id" in message:
             self._pass_on(message, text)
         elif self._take_notice(message):
-            self._outbox.put(text)
+            self._tell(message, text)
 
     def _pass_on(self, message: Message, text: str) -> None:
         """Pass on an answer to a command of the program."""
@@ -294,7 +313,7 @@ class Connection(Client):
                 found = [one for one in result["internalProperties"] if one["name"] != SCOPES]
                 result["internalProperties"] = found
                 text = json.dumps(message, separators=(",", ":"))
-            self._outbox.put(text.replace(f'"id":{message["id"]}', f'"id":{sent.id}', 1))
+            self._tell(message, text.replace(f'"id":{message["id"]}', f'"id":{sent.id}', 1))
 
     def _take_notice(self, message: Message) -> bool:
         """Take notice of an event; False if it is not for the program."""

@@ -61,11 +61,15 @@ class Environment(Page, Protocol):
     def answer(self, text: str) -> Transition:
         """End a trial on an app with an answer to what the goal asks (`Answer`)."""
 
-    def hand_over(self) -> AbstractContextManager[HandedOver]:
+    def hand_over(self, *, open_port: bool = False) -> AbstractContextManager[HandedOver]:
         """Hand the page over to a program that drives the browser itself, for a block.
 
         What it does becomes actions of the trial (`ByProgram`). At a limit its commands and the
         model's calls are refused, and the limit is raised at the end of the block.
+
+        Args:
+            open_port: listen at a `port` without a secret too, for clients that take a host and a
+                port alone, such as chromedriver. Every program of this machine can connect to it.
 
         Raises:
             ProgramError: the program has left the page, or judged itself.
@@ -115,6 +119,14 @@ class HandedOver(Protocol):
         """The address for CDP clients: `ws://127.0.0.1:PORT/SECRET`."""
 
     @property
+    def http_url(self) -> str:
+        """The same for those that ask it for `/json/version`: `http://127.0.0.1:PORT/SECRET`."""
+
+    @property
+    def port(self) -> int | None:
+        """The port on 127.0.0.1 without a secret; None unless `open_port` was asked for."""
+
+    @property
     def done(self) -> bool:
         """True once the page has judged."""
 
@@ -152,7 +164,11 @@ class Drivable(Protocol):
     """An optional part of a `Page`: a program may drive it."""
 
     def hand_over(
-        self, left: int, tell: Callable[[Driven], str | None], pace: Pace
+        self,
+        left: int,
+        tell: Callable[[Driven], str | None],
+        pace: Pace,
+        open_port: bool = False,
     ) -> AbstractContextManager[HandedOver]:
         """Hand the page over, until the end of the block, for at most `left` actions.
 

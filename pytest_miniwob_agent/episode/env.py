@@ -183,7 +183,7 @@ class AgentEnv:
         return StepLimit(f"{self._trace.limits.steps} actions are used up")
 
     @contextmanager
-    def hand_over(self) -> Iterator[HandedOver]:
+    def hand_over(self, *, open_port: bool = False) -> Iterator[HandedOver]:
         trace = self._trace
         if trace.last is None or trace.last.done:
             raise RuntimeError("hand_over() needs a page: after reset(), until the page has judged")
@@ -196,7 +196,7 @@ class AgentEnv:
             self._shot, self._said = trace.look(), set()
             try:
                 left = trace.limits.steps - self._counted
-                with self._page.hand_over(left, self._tell, self._pace) as handed:
+                with self._page.hand_over(left, self._tell, self._pace, open_port) as handed:
                     self._handed = handed
                     yield handed
             finally:

@@ -243,6 +243,14 @@ def test_a_request_that_a_program_never_answers_costs_nothing_but_its_answer(dri
     assert drive(ASKING, work, **DATA).solved  # once the program is gone
 
 
+def test_an_http_address_is_as_good(drive, playwright):
+    def work(page, handed, llm):
+        again = playwright.chromium.connect_over_cdp(handed.http_url)
+        again.contexts[0].pages[0].click("button")
+
+    assert actions(drive(f"<button>Go</button>{TASK}", work)) == ['click <button> "Go"']
+
+
 def test_history_and_drags_are_actions_and_a_closed_page_says_so(drive):
     def work(page, handed, llm):
         page.click("button")
