@@ -255,7 +255,7 @@ def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd, keep):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--solved-when=colour=red"], "'colour=red' is none of text=..., url=..., answer=..."),
+        (["--solved-when=colour=red"], "'colour=red' is not one of text=..., url=..., answer=..."),
         (["--solved-when=url=("], "'(' is no regular expression"),
         (["--name=!"], "give the test a --name of letters and digits"),
     ],

@@ -148,13 +148,12 @@ class ScriptWriter(Observer):
         self._page = "popup" if looked["opened"] else "page"
 
     def before_episode(self, case: Case) -> None:
-        """Begin."""
         self._case = case
 
     def on_event(self, event: Event) -> None:
-        """Take an action down; of those of several trials the last remain."""
         if isinstance(event, TrialStarted):
             observation = event.observation
+            # Of several trials, the last remains.
             self._code, self._dialogs, self._said = [], [], []
             self._page, self._goal, self._answer = "page", observation.goal, ""
         elif isinstance(event, Acted):
@@ -215,6 +214,7 @@ class ScriptWriter(Observer):
             if looked["type"] == "file":
                 code = "{found}.set_input_files({path})"
         elif isinstance(action, actions.Enter) and looked["plain"] and "\n" not in action.text:
+            # What the field shows then, as it may put what is typed into a form of its own.
             now = (one.value for one in after if one.id == action.element and one.value)
             filled = next(now, "" if looked["value"] else action.text)
             if filled:
@@ -236,6 +236,7 @@ class ScriptWriter(Observer):
                 "modifiers": quoted([*map(_key, action.keys)]) if action.keys else "",
             }
             how = ", ".join(f"{name}={value}" for name, value in options.items() if value)
+            # As `click_count` has them.
             fields["times"] = 1
         found, target = [*places, "", ""][:2]
         values = {name: quoted(value) for name, value in fields.items()}
@@ -247,7 +248,6 @@ class ScriptWriter(Observer):
         return UsageError(f"{self._case} can't be a Playwright test: {why}")
 
     def after_item(self, outcome: Outcome) -> None:
-        """Write the test."""
         if outcome.episode is None:
             raise self._refused(f"it has no result: {outcome.message or 'it is not recorded'}")
         if not self._solved:
@@ -283,6 +283,7 @@ class ScriptWriter(Observer):
         setup, judged = name_in(module, app, "setup"), self._judge_name
         fixture = "" if app.app.startswith("http") else app.app
         value = fixture or quoted(app.app)
+        # Of `TASKS[0].setup`, `TASKS` is imported.
         names = {re.split(r"[.[]", name)[0] for name in (setup, judged) if name}
         imported = (
             f"from {module.__name__} import {', '.join(sorted(names))}\n"
@@ -308,6 +309,8 @@ class ScriptWriter(Observer):
             code.append(f"expect({page}).to_have_url(address + {quoted(path)})")
 
         def rank(one: Mapping[str, Any]) -> tuple[bool, int, bool]:
+            # Alerts come first, then what has the words that were typed or clicked last, then
+            # headings.
             last = [at for at, said in enumerate(self._said, 1) if said in one["text"]]
             return (
                 one["role"] in ("alert", "status"),

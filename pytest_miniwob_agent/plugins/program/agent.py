@@ -94,7 +94,6 @@ class ProgramAgent:
         self._about = {"MINIWOB_TASK": task, "MINIWOB_SEED": str(seed)}
 
     def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return a request as it is matched."""
         return dict(masked(request, *self._masks))
 
     def solve(self, env: Environment, llm: LLM, note: Note) -> None:
@@ -202,7 +201,6 @@ class _Output:
                 self._last.append(line)
 
     def finish(self) -> None:
-        """Print what has come."""
         self._reader.join(1)
         if not self._reader.is_alive():  # as it is while a child of the program has the pipe open
             self._stream.close()

@@ -63,7 +63,6 @@ network and key:
 
 
 def add_capture(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Run a program once on an app, with everything recorded, and write a test with its "
         "cassettes that pytest replays at once. The program is what follows --."
@@ -99,7 +98,7 @@ def capture(options: Namespace) -> int:
     file = options.folder / f"test_{name}.py"
     model = options.model or of_ini_file("model")
     if not options.program:
-        raise UsageError("name the program behind --, such as: -- node agent.mjs")
+        raise UsageError("name the program after --, such as: -- node agent.mjs")
     if not model:
         raise UsageError("no model is named: give --model, or miniwob_model in the ini file")
     if file.exists():
@@ -145,7 +144,7 @@ def _test(options: Namespace, name: str, model: str, file: Path) -> str:
     kind, _, value = options.solved_when.partition("=")
     if kind not in JUDGES or not value:
         kinds = ", ".join(f"{kind}=..." for kind in JUDGES)
-        raise UsageError(f"--solved-when {options.solved_when!r} is none of {kinds}")
+        raise UsageError(f"--solved-when {options.solved_when!r} is not one of {kinds}")
     if kind == "url":
         try:
             re.compile(value)
