@@ -42,7 +42,7 @@ class Endpoint:
         take: gets each WebSocket, and the id of the target that its path names, or None.
         connect: opens a connection to the browser.
         names: what clients get in place of names that differ from run to run.
-        timeout: real seconds in which the browser answers.
+        timeout: wall-clock seconds in which the browser answers.
         secret: the beginning of its paths. Without one, it is for any client of this machine, but
             for pages in browsers.
     """

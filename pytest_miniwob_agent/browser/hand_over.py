@@ -2,7 +2,7 @@
 
 The program's commands come in by a WebSocket on loopback, and go to the browser by a connection of
 its own (`program`). In between the page's clock moves on by what the program asks: after input,
-while it waits for a promise of the page, where it repeats a question, and by whole seconds where it
+while it waits for a promise of the page, if it repeats a question, and by whole seconds if it
 sleeps. A recording notes what of that is a matter of real time, and a replay does as noted
 (`core.pace`). What the program does is seen by the page itself (page/witness.js).
 """
@@ -37,7 +37,7 @@ from pytest_miniwob_agent.browser.program import (
     Connection,
     Names,
     Promise,
-    question_of,
+    question_digest,
 )
 from pytest_miniwob_agent.core.errors import MiniwobError
 from pytest_miniwob_agent.core.pace import Pace
@@ -65,10 +65,10 @@ FRAMES = 6
 one of the page's scripts. A program's scripts have their own clock, which follows real time."""
 
 POLL = 0.005
-"""Real seconds between two looks at a program that waits for a promise and for a model."""
+"""Wall-clock seconds between two looks at a program that waits for a promise and for a model."""
 
 REPEATED, MOST_REPEATED = 1000, 30_000
-"""Milliseconds of the page's clock that pass where a program asks the same a third time: first the
+"""Milliseconds of the page's clock that pass if a program asks the same a third time: first the
 least, then as much again as has passed so. After the most nothing passes until it acts."""
 
 SCRIPTS_RUN = "scripts of the program in the page's own world, which can change how it judges"
@@ -80,24 +80,24 @@ MORE_SCRIPTS = (
 """The remark on scripts such as a program inserts from a world of its own."""
 
 PAUSE = 2
-"""Whole real seconds of silence after which the page goes on: the program sleeps, or waits for an
-event."""
+"""Whole wall-clock seconds of silence after which the page goes on: the program sleeps, or waits
+for an event."""
 
 HELD = 0.5
-"""Real seconds after which a request or dialog of the page that the program has not answered stops
-the page: the program does something else first, and the page is read once it has answered."""
+"""Wall-clock seconds after which a request or dialog of the page that the program has not answered
+stops the page: the program does something else first, and the page is read once it has answered."""
 
 EARLY, LATE = 0.25, -0.5
-"""Real seconds by which a silence may be longer than it seems, once it has ended, or shorter, while
-it lasts. The program's own work in this process is no silence."""
+"""Wall-clock seconds by which a silence may be longer than it seems, once it has ended, or shorter,
+while it lasts. The program's own work in this process is no silence."""
 
 
 PATIENCE = 300
-"""Real seconds of silence that count for nothing in a replay. A program that is silent for longer
+"""Wall-clock seconds of silence that don't count in a replay. A program that is silent for longer
 may be another one than that of the recording, and wait for what did not come there."""
 
 INPUT, CALL, END = "input", "call", "end"
-"""What comes beside commands that are no input: input, a model call, the end of the block."""
+"""What comes besides commands that are not input: input, a model call, the end of the block."""
 
 
 class BrowserPage(Protocol):
@@ -126,7 +126,7 @@ class BrowserPage(Protocol):
 
 
 def _idle() -> float:
-    """Real seconds that this process did not work, from any moment on."""
+    """Wall-clock seconds that this process did not work, from any moment on."""
     return time.monotonic() - time.process_time()
 
 
@@ -166,11 +166,11 @@ class HandedPage:
         self._calls = 0  # of the model that are under way
         self._acted = self._touched = False  # since the page was read: input, or any script
         self._asked: Counter[str] = Counter()  # questions since time passed
-        self._repeated = 0  # ms that passed where the program asked the same again
+        self._repeated = 0  # ms that passed as the program asked the same again
         self._moved = False  # the clock, or may have, by real time since something came
         self._waited = ""  # the repeated question for which it has moved
-        # Since the program acted: ms of the page's clock, real seconds of its silences, and when
-        # the present silence began.
+        # Since the program acted: ms of the page's clock, wall-clock seconds of its silences, and
+        # when the present silence began.
         self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
         self._pressed = self._dragging = False  # the mouse's button, and then moves
         self._done, self._reward = False, 0.0
@@ -275,16 +275,16 @@ class HandedPage:
         return self._run(keep_up, stops)
 
     def _until(self, more: float) -> int:
-        """The ms that are to have passed since the program acted, where nothing comes by now."""
+        """The ms that are to have passed since the program acted, if nothing comes by now."""
         move = None if self._calls else self._pace.due()
         return move.ms if move else 1000 * self._slept(more)
 
     def _slept(self, more: float) -> int:
-        """Whole real seconds since the program acted in which it slept, as far as they count."""
+        """Whole wall-clock seconds that the program slept since it acted, as far as they count."""
         return max(0, int(self._silence() + more - PATIENCE * self._pace.strict))
 
     def _run(self, work: Callable[[], None], stops: bool | None = None) -> bool:
-        """Do what lets time pass on the page, but don't wait where that waits for the program.
+        """Do what lets time pass on the page, but don't wait if that waits for the program.
 
         True if it does: after `HELD`, at once if the page is known to stop (`stops`), and never if
         it is known that it does not.
@@ -303,7 +303,7 @@ class HandedPage:
         return False
 
     def _take_error(self, running: Future[None]) -> None:
-        """Keep the error of what was not waited for."""
+        # Nobody waits for it.
         self._error = self._error or running.exception()
 
     @property
@@ -312,7 +312,6 @@ class HandedPage:
         return {one for connection in self._connections for one in connection.held}
 
     def _read_page(self) -> None:
-        """Have the page read after what the program has done."""
         if self._refusal() or not self._touched:
             return
         for connection in self._connections:
@@ -338,12 +337,12 @@ class HandedPage:
             self._error = error
 
     def _silence(self) -> float:
-        """Real seconds since the program acted in which it waited for nothing."""
+        """Wall-clock seconds since the program acted in which it waited for nothing."""
         waits = self._calls or any(one.waits for one in self._connections)
         return self._silent + (0 if waits or not self._connections else _idle() - self._began)
 
     def _answered(self) -> None:
-        """Begin another silence: the program has an answer."""
+        # Another silence begins.
         self._began = _idle()
 
     def _forget_questions(self) -> None:
@@ -395,7 +394,7 @@ class HandedPage:
         try:
             with suppress(ConnectionClosed, OSError):
                 for text in client:
-                    if command := self._parsed(connection, text):
+                    if command := self._parse(connection, text):
                         if connection.is_urgent(command) and not self._refused(connection, command):
                             goes_first = bool(self._pace.stops)
                             while goes_first and inbox.unfinished_tasks and not connection.lost:
@@ -410,7 +409,6 @@ class HandedPage:
             inbox.put(None)
 
     def _work(self, connection: Connection, inbox: Queue[Message | None]) -> None:
-        """Carry out the commands of a connection one after the other, and let time pass."""
         try:
             while not self._taken_back:
                 promise, limit = connection.promise, self._pace.limit()
@@ -434,8 +432,7 @@ class HandedPage:
             self._error = error
             connection.close()
 
-    def _parsed(self, connection: Connection, text: str | bytes) -> Message | None:
-        """Return a command; answer what is none."""
+    def _parse(self, connection: Connection, text: str | bytes) -> Message | None:
         known: Message = {}
         try:
             command = json.loads(text)
@@ -443,8 +440,8 @@ class HandedPage:
             known = command if isinstance(command, dict) else {}
             method, params = known["method"], known.get("params") or {}  # nodriver sends []
             known["params"] = params
-            texts = isinstance(method, str) and isinstance(known.get("sessionId", ""), str)
-            if type(known["id"]) is int and texts and isinstance(params, dict):
+            strings = isinstance(method, str) and isinstance(known.get("sessionId", ""), str)
+            if type(known["id"]) is int and strings and isinstance(params, dict):
                 return connection.session | known
         except (ValueError, LookupError, TypeError, RecursionError):
             pass
@@ -457,7 +454,7 @@ class HandedPage:
     def _carry_out(self, connection: Connection, command: Message) -> None:
         method = command["method"]
         is_input = method.startswith("Input.")
-        self._arrive(INPUT if is_input else question_of(command), command)
+        self._arrive(INPUT if is_input else question_digest(command), command)
         if is_input:
             self._follow(method, command["params"])
             self._passed, self._silent = 0, 0.0
@@ -490,7 +487,7 @@ class HandedPage:
             self._touched |= method.startswith((*TOUCHING, *GOING))
 
     def _follow(self, method: str, params: Mapping[str, Any]) -> None:
-        """Let scripts follow the mouse, by frames or timers, before its next event."""
+        # Scripts follow the mouse by frames or timers, before its next event.
         kind = params.get("type")
         if kind == "mouseWheel" and self._acted:
             self._catch_up(0)
@@ -511,7 +508,7 @@ class HandedPage:
         return found.get("result", {}).get("result", {}).get("value") is not False
 
     def _traverse(self, connection: Connection, command: Message) -> bool:
-        """Go to an entry of the page's own history; False where that is another page's."""
+        """Go to an entry of the page's own history; False if that is another page's."""
         session = command.get("sessionId")
         try:
             history = connection.ask("Page.getNavigationHistory", {}, session)["result"]

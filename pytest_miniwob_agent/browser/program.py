@@ -45,7 +45,8 @@ REPLACING = {"binaryResponseHeaders", "responseCode", "responseHeaders", "url"}
 """Parameters of answers to a request: one of them is there if it is to get another answer."""
 
 UNREAD = 0.2
-"""Real seconds that a program has to read what is left for it, once the page is taken back."""
+"""Wall-clock seconds that a program has to read what is left for it, once the page is taken
+back."""
 
 AWAITING = "Runtime.awaitPromise"
 """The command that waits for a promise of before; others do with `awaitPromise`."""
@@ -57,21 +58,21 @@ SCRIPTS = (
     "Page.addScriptToEvaluateOnNewDocument", "Runtime.callFunctionOn", "Runtime.evaluate",
     "Runtime.runScript",
 )  # fmt: skip
-"""Commands that run scripts: in the page's own world where they name no other."""
+"""Commands that run scripts: in the page's own world if they name no other."""
 
 SCOPES = "[[Scopes]]"
 """What a function can reach, such as what our scripts keep from the page."""
 
+# Ids of nodes, which count on from page to page; programs show them to models.
 _NODES = re.compile(r'"backend(?:DOM)?NodeIds?"\s*:\s*(?:\d+|\[[\d\s,]*\])')
-"""Ids of nodes, which count on from page to page; programs show them to models."""
 
+# What differs from run to run in a command: numbers that the browser gives, and made-up ids.
 _VARYING = re.compile(
     r'"(?:\w*[cC]ontext|\w*[oO]bject|request)Id"\s*:\s*(?:"[^"]*"|\d+)|[\da-fA-F]{32}|' + ID.pattern
 )
-"""What differs from run to run in a command: numbers that the browser gives, and made-up ids."""
 
 
-def question_of(command: Message) -> str:
+def question_digest(command: Message) -> str:
     """Return a digest of what a command asks, the same in every run."""
     asked = canonical_json([command["method"], command["params"]])
     return digest(_VARYING.sub("", asked))[:8]
@@ -143,7 +144,7 @@ class Connection(Client):
         self._timeout, self._answered = timeout, answered
         self.session: Message = {}
         """Names the session of commands that name none: empty for the browser's own."""
-        # Of sessions and ids of contexts that the program was told of: True where it is not the
+        # Of sessions and ids of contexts that the program was told of: True if it is not the
         # page's own world.
         self._contexts: dict[tuple[str, str], bool] = {}
         self.scripts = 0
@@ -156,6 +157,7 @@ class Connection(Client):
         """What the page waits for, and the program has not answered: requests, and a dialog."""
         self._kinds: dict[str, str] = {}  # of requests that the program was asked about
         self._outbox: SimpleQueue[str | None] = SimpleQueue()  # for the program, None is its end
+        # In a thread, as the program may be slow to read, or gone.
         self._sender = Thread(target=self._deliver, daemon=True)
         self._sender.start()
         super().__init__(browser)
@@ -172,13 +174,13 @@ class Connection(Client):
 
     def is_foreign(self, command: Message) -> bool:
         """True if a command names a context that the program was not told of, such as ours."""
-        named = self._named(command)
+        named = self._named_contexts(command)
         return command["params"].get("worldName") == WORLD or any(
             context not in self._contexts for context in named
         )
 
     def refusal(self, command: Message, allowed: Commands) -> str | None:
-        """Return why a command is refused, with its name; None where it is not."""
+        """Return why a command is refused, with its name; None if it is not."""
         method, params = command["method"], command["params"]
         if self._kinds.get(str(params.get("requestId"))) in CODE and REPLACING & params.keys():
             timed = "binaryResponseHeaders" in params or HANDED in json.dumps(params)
@@ -192,14 +194,13 @@ class Connection(Client):
         return bool(self._passed)
 
     def send(self, command: Message) -> None:
-        """Pass a command on to the browser."""
         if command["method"] in ANSWERS:
             self.held.discard(str(command["params"].get("requestId", DIALOG)))
         elif command["method"] == "Fetch.disable":
             self.held &= {DIALOG}
         if command["method"] in SCRIPTS and not self._in_own_world(command):
             self.scripts += 1
-        self.post(command, Passed(id=command["id"], promise=self._promise_of(command)))
+        self.post(command, Passed(id=command["id"], promise=self._find_promise(command)))
 
     def _write(self, text: str) -> None:
         super()._write(self._names.to_browser(text))
@@ -220,7 +221,6 @@ class Connection(Client):
             self._outbox.put(text.replace(f",{named}", "", 1))
 
     def _deliver(self) -> None:
-        """Send messages to the program, which may be slow to read, or gone."""
         try:
             with suppress(ConnectionClosed, OSError):
                 while (text := self._outbox.get()) is not None:
@@ -293,7 +293,6 @@ class Connection(Client):
         self._outbox.put(None)
 
     def _take(self, text: str) -> None:
-        """Pass on what the browser sends."""
         text = self._names.to_program(text)
         message = json.loads(text)
         if "id" in message:
@@ -302,7 +301,6 @@ class Connection(Client):
             self._tell(message, text)
 
     def _pass_on(self, message: Message, text: str) -> None:
-        """Pass on an answer to a command of the program."""
         sent = self._take_answer(message)
         if isinstance(sent, Passed):
             self._answered()
@@ -344,14 +342,12 @@ class Connection(Client):
             self.changed.notify_all()
         return True
 
-    def _promise_of(self, command: Message) -> Promise | None:
-        """The promise that a command waits for, if it does."""
+    def _find_promise(self, command: Message) -> Promise | None:
         if not command["params"].get("awaitPromise") and command["method"] != AWAITING:
             return None
         return Promise(str(command.get("sessionId")), self._in_own_world(command))
 
-    def _named(self, command: Message) -> list[tuple[str, str]]:
-        """The contexts that a command names."""
+    def _named_contexts(self, command: Message) -> list[tuple[str, str]]:
         params, session = command["params"], str(command.get("sessionId"))
         keys = ("contextId", "executionContextId", "uniqueContextId")
         return [(session, str(params[key])) for key in keys if key in params]
@@ -364,7 +360,7 @@ class Connection(Client):
         # The middle of an object's id is that of its context.
         ids = [str(params.get(key, "")).split(".") for key in ("objectId", "promiseObjectId")]
         objects = [(session, parts[1]) for parts in ids if len(parts) > 1]
-        return any(self._contexts.get(one) for one in [*self._named(command), *objects])
+        return any(self._contexts.get(one) for one in [*self._named_contexts(command), *objects])
 
 
 Commands = Mapping[str, frozenset[str] | None]
@@ -466,7 +462,7 @@ _FLAT = "sessions are flat here: it needs flatten: true"
 
 
 def refusal(method: str, params: Mapping[str, Any], allowed: Commands) -> str | None:
-    """Return why a command is refused, with its name; None where it is not."""
+    """Return why a command is refused, with its name; None if it is not."""
     if method in (*SWALLOWED, *CLOSING):
         return None
     domain, _, name = method.partition(".")
