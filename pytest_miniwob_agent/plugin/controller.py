@@ -1,6 +1,6 @@
 """The start of a run, and its controller, which at the end writes, judges and shows the outcomes.
 
-Under pytest-xdist the controller is the process that the user started, elsewhere the only one.
+Under pytest-xdist the controller is the process that the user started, otherwise the only one.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from pytest_miniwob_agent.terminal.run import (
     verbose_status,
 )
 
+# Options of sessions that only show something, so that nothing is read for a run or written.
 _SHOWING = ("cacheshow", "collectonly", "setupplan", "show_fixtures_per_test", "showfixtures")
-"""Options of sessions that only show something, so that nothing is read for a run or written."""
 
 
 @contextmanager
@@ -138,7 +138,6 @@ class Controller:
             self._remarks |= set(self._pending.taken[1:])  # below the run: -q has no header
 
     def pytest_report_header(self) -> list[str]:
-        """Show where the cassettes are, and what became of an answer file."""
         settings, lines = self._state.settings, []
         if settings.model is not None:
             lines.append(f"miniwob cassettes: {display_path(settings.cassettes)}")
@@ -149,14 +148,8 @@ class Controller:
         return lines
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep an item's outcome.
-
-        Plugins such as pytest-rerunfailures may run an item again: its last run counts.
-        """
-        if (
-            self._session.shouldfail or self._session.shouldstop
-        ):  # as by -x: workers have more items
-            self._stop_calls()
+        if self._session.shouldfail or self._session.shouldstop:
+            self._stop_calls()  # as by -x: workers have more items
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
             self._remarks |= {text for name, text in report.user_properties if name == REMARK}
@@ -167,11 +160,11 @@ class Controller:
             return
         key = getattr(report, "worker_id", ""), report.nodeid
         earlier = self._last_runs.get(key)
+        # Plugins such as pytest-rerunfailures may run an item again: its last run counts.
         self._last_runs[key] = outcome if earlier is None else outcome.after(earlier)
 
     @pytest.hookimpl(tryfirst=True)
     def _stop_calls(self) -> None:
-        """Let workers that are still at work make no more model calls."""
         if self._state.shared is not None:
             with suppress(RecordingStopped):  # the ledger is lost
                 Budget(self._state.shared).stop(ENDED)
@@ -180,26 +173,18 @@ class Controller:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
-        """Show the item's outcome in its line of a verbose run.
-
-        The short summary at the end keeps pytest's own words, which people and tools search for.
-        """
         status = yield
+        # The short summary at the end keeps pytest's own words, which people and tools search for.
         if self._run is not None:
             return status
         return verbose_status(status, report, self._setup_seconds.get(report.nodeid, 0.0))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over what a worker has to tell."""
         self._state.receive(getattr(node, "workeroutput", None) or {})
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Take the steps of the run's end, and decide on the exit status.
-
-        A step that fails fails the run; the others still run.
-        """
         runs = self._last_runs.values()
         outcomes = sorted(runs, key=lambda one: (one.result.case, not one.solved))
         # Of an item that is run several times, as by pytest-repeat, an unsolved run counts.
@@ -218,7 +203,7 @@ class Controller:
         for step in self._steps:
             try:
                 step.finish(run)
-            except (MiniwobError, OSError) as error:
+            except (MiniwobError, OSError) as error:  # which fails the run; other steps go on
                 self._problems[step.title].append(mask(str(error)))
             if step is self._results:
                 run = self._run = run._replace(verdict=self._results.verdict)
@@ -230,14 +215,14 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
-        """Leave keys out of the log records of pytest-json-report, which it keeps by itself."""
+        # pytest-json-report keeps log records by itself.
         json_report.update(mask(json_report, self._state.settings.sent_only_strings))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
     def pytest_show_missing_once(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None]:
-        """Leave several missing cassettes out of pytest's own lists of errors."""
+        # Several missing cassettes have a section of ours.
         stats, errors = terminalreporter.stats, terminalreporter.stats.get("error", [])
         others = [
             one
@@ -252,7 +237,6 @@ class Controller:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Show drift, errors, episodes, the ledger of calls, and what the steps have to show."""
         if self._run is None:  # the session did not begin
             return
         terminal = terminalreporter

@@ -44,7 +44,8 @@ def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
     """Give the item's outcome to its last report of set-up or call, as `report.miniwob`.
 
-    That of teardown has it where a plugin, as pytest-retry, has repeated the call without a report.
+    That of teardown gets it if a plugin such as pytest-retry has repeated the call without a
+    report.
 
     Pytest's own parts of each report of the item, its failure, reason, captured output and log, are
     masked. An item that has ended without an outcome, as it was skipped or plays no episode, is
@@ -75,11 +76,6 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
 
 
 def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome: Outcome) -> None:
-    """Give the report the item's properties, its transcript where it is asked for, and its change.
-
-    Where the test only asserts that the episode is solved, the transcript replaces the failure: the
-    test's code and the assertion add nothing to it.
-    """
     from pytest_miniwob_agent.terminal.transcript import transcript
 
     reason = call.excinfo.value if call.excinfo else None
@@ -98,6 +94,7 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
             more |= links
         text = transcript(outcome.episode, more)
         verdict = text.partition("\n")[0]
+        # The test only asserts that the episode is solved: its code adds nothing to the transcript.
         if unsolved and call.excinfo and str(reason).partition("\n")[0] == verdict:
             failure = pytest.fail.Exception(text, pytrace=False).with_traceback(call.excinfo.tb)
             report.longrepr = item.repr_failure(pytest.ExceptionInfo.from_exception(failure))
@@ -113,13 +110,12 @@ def _attach(item: pytest.Item, call: pytest.CallInfo[None], report: Any, outcome
 
 
 def _set_reason(longrepr: Any, reason: str) -> None:
-    """Set the reason that pytest's short summary shows."""
     if (crash := getattr(longrepr, "reprcrash", None)) is not None:
         crash.message = reason
 
 
 def _properties(result: Result) -> list[tuple[str, str | int]]:
-    """Return an item's `user_properties`, which JUnit's XML and pytest-json-report show."""
+    # JUnit's XML and pytest-json-report show these.
     found: dict[str, str | int | None] = {
         "case": result.case,
         "agent": sanitize_line(result.agent),
