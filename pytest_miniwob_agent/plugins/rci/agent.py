@@ -219,6 +219,7 @@ class _Trial:
         for number, action in enumerate(actions):
             transition = self._env.step(action)
             if transition.error:
+                # Its keys would stay held otherwise.
                 for held in actions[:number]:
                     if isinstance(held, Hold):
                         self._env.step(Release(held.key))

@@ -270,6 +270,7 @@ class _Run:
         raise ScriptError(f"{type(node).__name__} can't be used here")
 
     def _comprehension(self, element: ast.expr, loops: list[ast.comprehension]) -> list[Any]:
+        # The names of a comprehension are its own, as in Python.
         outside = dict(self.variables)
         self._charge(len(outside))
         result: list[Any] = []
