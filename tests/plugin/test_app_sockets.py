@@ -10,6 +10,7 @@ from pytest_miniwob_agent.cassettes.traffic import Bodies
 from pytest_miniwob_agent.plugins.apps import live_sockets, recorded_app
 
 TALKING = """
+    import os
     import time
 
     from websockets.frames import Opcode
@@ -45,6 +46,10 @@ TALKING = """
                 for word in ("late", "last"):
                     time.sleep(0.8)
                     self.wfile.write(f"data: {word}\\n\\n".encode())
+            elif self.path == "/soon":
+                self.begin_events()
+                time.sleep(float(os.environ["SOON"]))
+                self.wfile.write(b"data: soon\\n\\n")
             elif self.path == "/poll":
                 SAID.acquire()
                 self.answer("heard")
@@ -320,6 +325,19 @@ def test_an_agent_that_waits_sees_what_comes_late(talk):
     _, screen = talk(LATE, "wait 4 s")
     assert screen[0] == 'text "last"'
     assert [line.partition(" text=")[2] for line in screen[1:]] == ["late", "last"]
+
+
+def test_a_live_app_is_awaited_that_is_slower_than_when_it_was_recorded(
+    talk, app_pages, monkeypatch
+):
+    """For a while: it may have nothing more to say."""
+    monkeypatch.setenv("SOON", "0")
+    _, screen = talk(LATE.replace("/late", "/soon"))
+    assert screen == ['text "soon"']
+    monkeypatch.setenv("SOON", "1")
+    app_pages.replay("--miniwob-app=live", passed=1)
+    monkeypatch.setattr(recorded_app, "SLOWER", 0.5)
+    app_pages.runpytest("--miniwob-app=live").stdout.fnmatch_lines(['- text "soon"*'])
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,9 @@ from pytest_miniwob_agent.screen import render
 READY = 30.0
 """Seconds after which a trial is not waited for any more that can't begin."""
 
+SLOWER = 10.0
+"""Seconds for which a silent app is awaited that has sent less than when it was recorded."""
+
 SCREEN_LINES = 10
 """Lines of the screen in the message about that."""
 
@@ -138,7 +141,7 @@ class RecordedApp:
         self._traffic: Traffic | None = None
         self._trial = Trial("", "")
         self._left: list[Exchange] = []  # of the trial, in a replay
-        self._coming: list[dict[str, Any]] = []  # messages of the trial, in a replay
+        self._coming: list[dict[str, Any]] = []  # messages of the trial, on a tape
         self._number = self._questions = 0
         self._made = 0  # strict requests
         self._requests: list[PageRequest] = []
@@ -146,6 +149,7 @@ class RecordedApp:
         self._now, self._asked = 0.0, 0  # the page's clock, and how often the page has asked since
         self._in_real_time = False
         self._ahead: float | None = None  # seconds of real time that were ahead of the page's clock
+        self._silent: float | None = None  # since when the app is silent, though more was recorded
         self.screen_version: int | None = None
         self.clock: float | None = int(time.time()) if task.clock is None else task.clock
         if self.can_go_live and (anew or not self.path.exists()):
@@ -213,8 +217,11 @@ class RecordedApp:
         goal, start = self._task.goal_text(self._seed), self._task.start_path(self._seed)
         if self._app is not None:
             assert self._traffic is not None
+            self._coming, self._silent = [], None
             if self._recorded is not None and self._number < len(self._recorded.trials):
-                self._check_task(self._recorded.trials[self._number], goal, start)
+                then = self._recorded.trials[self._number]
+                self._coming = [*filter(_is_of_socket, then.messages)]
+                self._check_task(then, goal, start)
             self._traffic.clock = self.clock
             self._app[1].begin_trial(self._task.initial_clock(self.clock))
             if self._task.setup is not None:
@@ -346,12 +353,23 @@ class RecordedApp:
         if self._is_too_early():
             return None
         came = self._app[1].messages(self._now, at_once=self._in_real_time)
+        if came == [] and self._is_slower():
+            return None
         place = {"after": self._made, "at": self._now}
         place |= {"turn": self._asked} if self._asked else {}
         for message in came or ():
             self._failures += filter(None, [message.get("remark")])
             self._trial.messages.append(self._to_line(message) | place)
         return came
+
+    def _is_slower(self) -> bool:
+        """True for a while if the app has sent less by sockets than is on the tape until now."""
+        due = sum(one["after"] <= self._made and one["at"] <= self._now for one in self._coming)
+        if self._in_real_time or sum(map(_is_of_socket, self._trial.messages)) >= due:
+            self._silent = None
+            return False
+        self._silent = self._silent or time.monotonic()
+        return time.monotonic() - self._silent < SLOWER
 
     def _replayed_messages(self) -> list[PageMessage]:
         due = []
@@ -584,6 +602,11 @@ def _outside_of_loops(function: Callable[..., Any], *values: Any) -> Any:
         return function(*values)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(function, *values).result()
+
+
+def _is_of_socket(message: Mapping[str, Any]) -> bool:
+    # The parts of an answer come in any number.
+    return bool(message["socket"] > 0)
 
 
 def _visible_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
