@@ -47,7 +47,6 @@ class Check:
 
 
 def add_doctor(parser: ArgumentParser) -> None:
-    """Add the command's arguments."""
     parser.description = (
         "Check the versions of packages, Chromium and its driver (or the Selenium "
         "Grid), that a page loads and reacts to clicks, its font, the cassettes of the items that "
@@ -134,7 +133,7 @@ def check_browser(path: str | None, named_by: str = "--browser") -> Iterator[Che
     what = "Chromium"
     try:
         chromium = local.find_browser(path)
-        version, hint = _version(chromium), ""
+        version, hint = _printed_version(chromium), ""
         if path or os.environ.get("MINIWOB_BROWSER"):
             why = f"as {named_by if path else 'MINIWOB_BROWSER'} says"
         elif local.is_shell(chromium):
@@ -149,15 +148,14 @@ def check_browser(path: str | None, named_by: str = "--browser") -> Iterator[Che
         found, _, hint = str(error).partition(": ")
         yield Check(what, found, hint or "give the path of an existing one")
         return
-    of_driver, fix = _version(driver), ""
+    of_driver, fix = _printed_version(driver), ""
     if of_driver.partition(".")[0] != version.partition(".")[0]:
         fix = f"install the one of Chromium's version, {version}: {local.DRIVER_HINT}"
     yield Check(what, f"{of_driver} ({driver})", fix)
     yield from check_page(Browser(path))
 
 
-def _version(program: str) -> str:
-    """Return the version that a program prints."""
+def _printed_version(program: str) -> str:
     try:
         printed = subprocess.run(
             [program, "--version"], capture_output=True, text=True, errors="replace", timeout=30
@@ -203,7 +201,6 @@ def check_page(
 
 
 def check_cassettes(collected: Collector) -> Iterator[Check]:
-    """Check the cassettes of the items that pytest collects here."""
     from pytest_miniwob_agent.plugin.inner import NO_ITEMS
 
     used = collected.used
