@@ -26,12 +26,12 @@ from typing import Any
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
 from pytest_miniwob_agent.browser.devtools import DevTools
-from pytest_miniwob_agent.browser.grid import GridLauncher
-from pytest_miniwob_agent.browser.grid_address import read_grid
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
+from pytest_miniwob_agent.plugins.grid.address import read_grid
+from pytest_miniwob_agent.plugins.grid.launcher import GridLauncher
 
 ROOT = Path(__file__).parent.parent
 

@@ -6,6 +6,7 @@ that every agent must pass are in `pytest_miniwob_agent.testing`. docs/api.md li
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.agents.prompts import Prompt, Prompts
@@ -125,10 +126,13 @@ from pytest_miniwob_agent.core.protocols import (
     Visible,
 )
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.hookspec import Run, Step, Subcommand
+from pytest_miniwob_agent.hookspec import Check, Run, Step, Subcommand
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 if TYPE_CHECKING:
+    from pytest_miniwob_agent.browser.launcher import Launcher
+    from pytest_miniwob_agent.browser.local import LocalLauncher
+    from pytest_miniwob_agent.browser.server import Serving
     from pytest_miniwob_agent.plugin.options import option
     from pytest_miniwob_agent.plugin.state import options_of
     from pytest_miniwob_agent.screen import render
@@ -162,6 +166,7 @@ __all__ = [
     "Cause",
     "Change",
     "ChatModel",
+    "Check",
     "Choose",
     "Click",
     "ClickAt",
@@ -196,8 +201,10 @@ __all__ = [
     "HoverAt",
     "InputAction",
     "InvalidToolCall",
+    "Launcher",
     "LimitReached",
     "Limits",
+    "LocalLauncher",
     "Mask",
     "Message",
     "MiniwobError",
@@ -239,6 +246,7 @@ __all__ = [
     "Scroll",
     "ScrollWith",
     "Select",
+    "Serving",
     "Shot",
     "Status",
     "Step",
@@ -266,18 +274,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+_LOADED_LATER = {
+    "Launcher": "browser.launcher",
+    "LocalLauncher": "browser.local",
+    "Serving": "browser.server",
+    "option": "plugin.options",
+    "options_of": "plugin.state",
+    "render": "screen",
+}
+"""The modules of what needs libraries that most imports of the package do not."""
+
+
 def __getattr__(name: str) -> Any:
-    """Import at its first use what needs libraries that most imports of the package do not."""
-    if name == "render":
-        from pytest_miniwob_agent.screen import render
-
-        return render
-    if name == "option":
-        from pytest_miniwob_agent.plugin.options import option
-
-        return option
-    if name == "options_of":
-        from pytest_miniwob_agent.plugin.state import options_of
-
-        return options_of
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import one of these at its first use."""
+    if name not in _LOADED_LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_LOADED_LATER[name]}"), name)

@@ -30,6 +30,7 @@ BUILTIN = {
         "webwise": (),
         "tools": (),
         "program": (),
+        "grid": ("remote", "capabilities", "serve"),
         "apps": ("app", "max_answer"),
         "batch": (),
         "certify": (),

@@ -1,6 +1,4 @@
-"""Connections: a small server for task pages and the model calls of frameworks; TLS to apps and
-Grids.
-"""
+"""Connections: a small server for task pages and the model calls of frameworks; TLS to apps."""
 
 from __future__ import annotations
 

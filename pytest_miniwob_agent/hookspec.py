@@ -7,13 +7,16 @@ plugins too, which use nothing else (`builtin`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pluggy
 
 from pytest_miniwob_agent.core.outcome import Outcome
+from pytest_miniwob_agent.core.secrets import mask
+from pytest_miniwob_agent.core.text import sanitize_line
 
 if TYPE_CHECKING:
     import pytest
@@ -73,6 +76,29 @@ class Step:
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Show what it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The result of a check; it is wrong if there is a `fix`, unless it is a `note`.
+
+    Attributes:
+        what: what was checked, in a word.
+        found: what it came to.
+        fix: what to do about it; empty if nothing is to be done.
+        note: True if only some runs need the fix.
+    """
+
+    what: str
+    found: str
+    fix: str = ""
+    note: bool = False
+
+    def __str__(self) -> str:
+        word = "WRONG" if self.fix else "ok"
+        word = "note" if self.note else word
+        line = f"{word:<6}{self.what:<22}{sanitize_line(mask(self.found))}"
+        return f"{line}\n{'':<28}-> {sanitize_line(mask(self.fix))}" if self.fix else line
 
 
 @hookspec
@@ -136,6 +162,26 @@ def pytest_miniwob_page(
         agent: the item's agent.
         limits: the item's limits.
     """
+
+
+@hookspec(firstresult=True)
+def pytest_miniwob_launcher(config: pytest.Config) -> Any:
+    """Return what launches the browser of this process: a `browser.launcher.Launcher`.
+
+    None leaves it to the next plugin, and at last to the engine, which launches it on this machine.
+    """
+
+
+@hookspec
+def pytest_miniwob_secrets(config: pytest.Config) -> Sequence[str]:
+    """Name what the run sends somewhere, and must neither keep nor show."""
+    return ()
+
+
+@hookspec
+def pytest_miniwob_checks(config: pytest.Config) -> Iterable[Check]:
+    """Check for `miniwob-agent doctor` what runs need."""
+    return ()
 
 
 @hookspec

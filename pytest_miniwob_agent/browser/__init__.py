@@ -7,10 +7,9 @@
 - `endpoint`: the addresses for programs
 - `program`: the program's connection, and the commands that it may send
 - `input`: an action as native input
-- `grid`: a session on a Selenium Grid; `grid_address`: the options for it
 - `process`: the browser as pages use it, set up to be deterministic, and drags of the mouse
-- `local`: Chromium on this machine, found and started; `watchdog`, a program of its own: nothing
-  outlives a killed run
+- `launcher`: how a browser is launched; `local`: Chromium on this machine, found and started
+- `watchdog`: a program of its own, so that nothing outlives a killed run
 - `devtools`: the Chrome DevTools Protocol
 - `page`: the scripts that run in every page
 - `server`: the server of task pages, and the fonts of all text

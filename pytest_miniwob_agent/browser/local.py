@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 from urllib.request import ProxyHandler, build_opener
 
 from selenium import webdriver
@@ -21,7 +19,8 @@ from urllib3.exceptions import HTTPError
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
-from pytest_miniwob_agent.browser.devtools import Command, first_line, open_socket
+from pytest_miniwob_agent.browser.devtools import first_line, open_socket
+from pytest_miniwob_agent.browser.launcher import DIED, REGION, start_twice
 from pytest_miniwob_agent.browser.server import MACHINES, Serving, write_settings
 from pytest_miniwob_agent.browser.watchdog import Watchdog
 from pytest_miniwob_agent.core.errors import BrowserError
@@ -106,28 +105,6 @@ def find_driver(browser: str) -> str:
     )
 
 
-REGION: tuple[Command, ...] = (
-    ("Emulation.setTimezoneOverride", {"timezoneId": "UTC"}),
-    ("Emulation.setLocaleOverride", {"locale": "en-US"}),
-)
-"""Sets a window's time zone and locale. It fails if another window of its process has set them."""
-
-DIED = re.compile("exited|crashed|not reachable|DevToolsActivePort|disconnected")
-"""What the driver says of a browser that died while it started."""
-
-Started = TypeVar("Started")
-
-
-def start_twice(start: Callable[[], Started]) -> Started:
-    """Start a browser; one that dies while it starts, as if memory is short, a second time."""
-    try:
-        return start()
-    except (WebDriverException, OSError) as error:
-        if not DIED.search(first_line(error)):
-            raise
-        return start()
-
-
 class _Service(webdriver.ChromeService):
     """The driver's process, which is ended by a signal."""
 
@@ -136,11 +113,10 @@ class _Service(webdriver.ChromeService):
 
 
 class LocalLauncher:
-    """Starts Chromium on this machine, one at a time. It does not outlive this process.
+    """Starts Chromium on this machine, as a `Launcher` does.
 
-    `GridLauncher` has the same methods. Those up to `connect` raise a `BrowserError` that says what
-    to do. Without a `path` an executable is looked for; `headed` shows the window, and `env` has
-    variables of the browser's environment besides those of this process.
+    Without a `path` an executable is looked for; `headed` shows the window, and `env` has variables
+    of the browser's environment besides those of this process.
     """
 
     def __init__(

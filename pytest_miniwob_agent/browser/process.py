@@ -1,6 +1,6 @@
 """The browser as pages use it: set up to be deterministic, called, and killed where it fails.
 
-What starts it is a launcher: that of `local` on this machine, of `grid` on a Selenium Grid.
+What starts it is a launcher: that of `local` on this machine, or one of a plugin.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
@@ -20,6 +20,7 @@ from urllib3.exceptions import HTTPError
 from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import Command, DevTools, DialogOpened
+from pytest_miniwob_agent.browser.launcher import Launcher
 from pytest_miniwob_agent.browser.local import LocalLauncher
 from pytest_miniwob_agent.browser.page import WORLD, page_scripts
 from pytest_miniwob_agent.browser.server import (
@@ -31,9 +32,6 @@ from pytest_miniwob_agent.browser.server import (
 )
 from pytest_miniwob_agent.connections import check_loopback
 from pytest_miniwob_agent.core.errors import BrowserLost
-
-if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.grid import GridLauncher
 
 VIEWPORT = (640, 480)
 """Width and height of the page in CSS pixels; a task's own area is 160 x 210."""
@@ -227,10 +225,10 @@ class Browser:
         slowmo: int | None = None,
         timeout: float = 30.0,
         bypass_vcr: Callable[[], AbstractContextManager[None]] = contextlib.nullcontext,
-        launcher: LocalLauncher | GridLauncher | None = None,
+        launcher: Launcher | None = None,
     ) -> None:
         self._bypass_vcr = bypass_vcr
-        self._launcher = launcher or LocalLauncher(path, headed=headed)
+        self._launcher: Launcher = launcher or LocalLauncher(path, headed=headed)
         self._headed = headed
         self._slowmo = slowmo
         self.server: PageServer | None = None
@@ -254,7 +252,7 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The WebDriver, which starts the browser, and keeps one on a Grid alive."""
+        """The WebDriver, which starts the browser."""
         return (self._session or self._start())[0]
 
     @property
@@ -452,7 +450,7 @@ class Browser:
             with self._bypass_vcr():
                 yield self.driver
         except (WebDriverException, HTTPError, OSError) as error:
-            with self._bypass_vcr():  # a session on a Grid is ended over HTTP
+            with self._bypass_vcr():  # a driver on another machine is told over HTTP
                 why = self._launcher.explain(error)
                 self.kill()
             if re.search("timeout|timed out", why):

@@ -2,7 +2,7 @@
 
 Fonts are files of Python packages, the same on every machine, and none of its own. Roboto comes
 first. What it lacks is drawn with the next font of `FONTS` that has it, and what they all lack as a
-box. A browser finds them by settings of fontconfig; one that does not use those, on a Grid or on
+box. A browser finds them by settings of fontconfig; one that does not use those, as on
 macOS, gets them from the page.
 """
 
@@ -201,11 +201,15 @@ def page_url(task: str) -> str:
 
 
 class Serving(NamedTuple):
-    """The address and port to listen on (0 for any), and the browser's name for the address."""
+    """The address and port to listen on (0 for any), and the browser's name for the address.
+
+    `hint` says how to choose another address or port.
+    """
 
     listen: str = "127.0.0.1"
     port: int = 0
     name: str = "127.0.0.1"
+    hint: str = ""
 
 
 class PageServer:
@@ -224,8 +228,8 @@ class PageServer:
             server = LoopbackServer(self._serve, 8, serving.listen, serving.port)
         except OSError as error:
             raise BrowserError(
-                f"the pages can't be served on {serving.listen}:{serving.port}: {error}; "
-                "--miniwob-serve HOST[:PORT] names another address or port"
+                f"the pages can't be served on {serving.listen}:{serving.port}: {error}"
+                + (serving.hint and f"; {serving.hint}")
             ) from error
         self.address = f"{serving.name}:{server.port}"
         self.close = server.close

@@ -8,42 +8,27 @@ import re
 import subprocess
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib import metadata
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.cli.arguments import add_browser, add_pytest_args
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import Transition
-from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES, mask
-from pytest_miniwob_agent.core.text import counted, listed, sanitize_line
+from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, KEY_VARIABLES
+from pytest_miniwob_agent.core.text import counted, listed
+from pytest_miniwob_agent.hookspec import Check
 from pytest_miniwob_agent.tasks.catalogue import OTHER
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.browser.grid_address import Grid
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.plugin.inner import Collector
 
 PACKAGE = "pytest-miniwob-agent"
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The result of a check; it is wrong if there is a `fix`, unless only some runs need it."""
-
-    what: str
-    found: str
-    fix: str = ""
-    note: bool = False
-
-    def __str__(self) -> str:
-        word = "WRONG" if self.fix else "ok"
-        word = "note" if self.note else word
-        line = f"{word:<6}{self.what:<22}{sanitize_line(mask(self.found))}"
-        return f"{line}\n{'':<28}-> {sanitize_line(mask(self.fix))}" if self.fix else line
 
 
 def add_doctor(parser: ArgumentParser) -> None:
@@ -70,13 +55,22 @@ def run(options: Namespace) -> int:
 
 def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Check]:
     """Make all checks in order, except for those that need something that is broken."""
+    from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.plugin.inner import collect
 
     yield from check_versions()
     collected = collect(pytest_args)
-    settings = collected.settings
-    if browser is None and settings is not None and settings.grid is not None:
-        yield from check_grid(settings.grid)
+    settings, config = collected.settings, collected.config
+    checks: list[Check] = []
+    launcher = None
+    if config is not None:
+        checks += chain(*joined(config.hook.pytest_miniwob_checks(config=config)))
+        launcher = config.hook.pytest_miniwob_launcher(config=config)
+    yield from checks
+    if browser is None and launcher is not None:
+        if not any(check.fix for check in checks):
+            hint = "see the documentation of the plugin that launches the browser"
+            yield from check_page(Browser(launcher=launcher), hint)
     elif browser is None and settings is not None and settings.browser is not None:
         yield from check_browser(str(settings.browser), "miniwob_browser")
     else:
@@ -105,24 +99,6 @@ def check_versions() -> Iterator[Check]:
             found, fits = "not installed", False
         found += "" if fits else f", {requirement.specifier} is required"
         yield Check(requirement.name, found, "" if fits else f"pip install '{requirement}'")
-
-
-def check_grid(grid: Grid) -> Iterator[Check]:
-    """Check that a Grid answers, that it has places for Chrome, and that a page works there."""
-    from pytest_miniwob_agent.browser.grid import GridLauncher
-    from pytest_miniwob_agent.browser.process import Browser
-
-    launcher = GridLauncher(grid.for_worker("doctor"))
-    try:
-        status = launcher.status()
-    except BrowserError as error:
-        found, _, hint = str(error).rpartition(". ")
-        yield Check("Grid", found, hint)
-        return
-    found = f"answers at {grid.url}, {counted(status.slots, 'slot')} for Chrome, {status.free} free"
-    yield Check("Grid", found, "" if status.slots else "start a node with Chrome, see docs/grid.md")
-    if status.free:
-        yield from check_page(Browser(launcher=launcher), "see docs/grid.md")
 
 
 def check_browser(path: str | None, named_by: str = "--browser") -> Iterator[Check]:

@@ -27,6 +27,7 @@ from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.item import REMARK
 from pytest_miniwob_agent.plugin.reading import (
     SETTINGS,
+    known_secrets,
     read_options,
     read_settings,
     record_command,
@@ -216,7 +217,7 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     def pytest_json_modifyreport(self, json_report: dict[str, Any]) -> None:
         # pytest-json-report keeps log records by itself.
-        json_report.update(mask(json_report, self._state.settings.sent_only_strings))
+        json_report.update(mask(json_report, known_secrets(self._session.config)))
 
     @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")
     def pytest_show_missing_once(

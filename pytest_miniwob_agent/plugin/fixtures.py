@@ -46,18 +46,13 @@ def _run_of(request: pytest.FixtureRequest) -> ItemRun:
 
 @pytest.fixture(scope="session")
 def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """The worker's Chromium, here or on a Grid; started by the first item that needs it."""
+    """The worker's Chromium, here or where a plugin launches it; the first item starts it."""
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.cassettes.recording import bypass_vcr
 
     settings = settings_of(request.config)
-    launcher = None
-    if settings.grid is not None:
-        from pytest_miniwob_agent.browser.grid import GridLauncher
-
-        worker: str = getattr(request.config, "workerinput", {}).get("workerid", "")
-        with _as_error():
-            launcher = GridLauncher(settings.grid.for_worker(worker), headed=settings.headed)
+    with _as_error():
+        launcher = request.config.hook.pytest_miniwob_launcher(config=request.config)
     browser = Browser(
         None if settings.browser is None else str(settings.browser),
         headed=settings.headed,

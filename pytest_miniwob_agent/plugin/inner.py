@@ -344,6 +344,7 @@ class Collector:
     Attributes:
         used: the cassettes of the run's items; those of `miniwob_suites` count as deselected.
         settings: the settings of the run, also if it can't collect its items; None if it has none.
+        config: the run's configuration; None if its options are wrong.
         problem: why the items can't be collected, with pytest's output; empty if they can.
     """
 
@@ -351,6 +352,7 @@ class Collector:
         self._begin = begin
         self.used = Used(Path(), ())
         self.settings: Settings | None = None
+        self.config: pytest.Config | None = None
         self.problem = "pytest can't collect the items:\n"
         self._suites: list[Path] = []
 
@@ -363,6 +365,7 @@ class Collector:
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
+        self.config = config
         if config.args_source is not config.ArgsSource.ARGS:
             self._suites = suite_files(config)
             config.args += map(str, self._suites)

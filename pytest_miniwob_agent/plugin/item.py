@@ -44,7 +44,7 @@ from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.models import open_recording
-from pytest_miniwob_agent.plugin.reading import id_of_test, record_item_command
+from pytest_miniwob_agent.plugin.reading import id_of_test, known_secrets, record_item_command
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.plugin.tapes import Tapes
 
@@ -224,7 +224,7 @@ class ItemRun:
                     app="live" if self.on_live_app else "",
                     reason=causes or parts.get("error", ""),
                 ),
-                message=mask(parts.pop("message", ""), self._settings.sent_only_strings),
+                message=mask(parts.pop("message", ""), known_secrets(self._item.config)),
                 app_replayed=bool(page and page.replayed),
                 **parts,
             )

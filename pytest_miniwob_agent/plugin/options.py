@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import check_capabilities
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.models.params import is_server
@@ -35,6 +34,7 @@ class Option:
             command line overrides the marker.
         whole_run: true if it concerns the run as a whole, so that a command that is shown for one
             item leaves it out.
+        shown: makes what a command that is shown has in place of a value; None if it has all of it.
     """
 
     key: str = ""
@@ -47,6 +47,7 @@ class Option:
     ini_type: Any = str | int | float
     marker: bool = False
     whole_run: bool = False
+    shown: Callable[[str], str] | None = None
 
     @property
     def name(self) -> str:
@@ -156,13 +157,6 @@ def parse_object(text: str) -> dict[str, Any]:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"it has no number {name}")
-
-
-def parse_capabilities(text: str) -> dict[str, Any]:
-    """Return the capabilities of sessions on a Grid, from a JSON object."""
-    capabilities = parse_object(text)
-    check_capabilities(capabilities)
-    return capabilities
 
 
 def parse_variable(text: str) -> str:

@@ -12,7 +12,6 @@ Commands that are shown to users name the options that were given: they are made
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 from collections.abc import Iterable
@@ -30,7 +29,7 @@ from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.models.budget import check_price
-from pytest_miniwob_agent.models.params import check_params, shown_url
+from pytest_miniwob_agent.models.params import check_params, sent_only_strings
 from pytest_miniwob_agent.plugin.options import Option, options_in
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
 
@@ -143,6 +142,14 @@ def settings_of(config: pytest.Config) -> Settings:
     return config.stash[SETTINGS]
 
 
+def known_secrets(config: pytest.Config) -> list[str]:
+    """Return what a run sends and must neither keep nor show, to be masked wherever it appears."""
+    settings = settings_of(config)
+    address = settings.base_url or os.environ.get("OPENAI_BASE_URL")
+    others = joined(config.hook.pytest_miniwob_secrets(config=config))
+    return [*sent_only_strings(settings.llm_params, address), *chain(*others)]
+
+
 def read_options(config: pytest.Config, declared: type[Declared]) -> Declared:
     """Read the options that the dataclass of a plugin declares.
 
@@ -233,21 +240,8 @@ def _check(config: pytest.Config, values: dict[str, Any]) -> None:
             given = config.getoption(option.ini, None)
             if given and not config.pluginmanager.has_plugin(plugin):
                 raise UsageError(f"{option.name}: {why_blocked(plugin)}")
-    for name, needed in (
-        ("capabilities", "remote=URL, the address of a Grid"),
-        ("serve", "remote=URL, the address of a Grid"),
-    ):
-        if config.getoption(f"miniwob_{name}") and not values[needed.partition("=")[0]]:
-            raise UsageError(f"--miniwob-{name} goes with --miniwob-{needed}")
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
-    if values["remote"] and config.getoption("miniwob_browser"):
-        raise UsageError(
-            "--miniwob-browser names a browser of this machine, but --miniwob-remote (or "
-            "miniwob_remote) opens browsers on a Grid: choose one there with "
-            """--miniwob-capabilities='{"goog:chromeOptions": {"binary": "PATH"}}', or give """
-            "--miniwob-remote= to stay on this machine"
-        )
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
         raise UsageError(f"--miniwob-llm-params: can't set {', '.join(sorted(fixed))}")
     check_params(values["llm_params"])
@@ -303,11 +297,8 @@ def _options(item: pytest.Item) -> list[str]:
 
 def _shown(config: pytest.Config, words: list[str]) -> str:
     """Return words as a command line, without keys and without what is sent but never kept."""
-    settings = settings_of(config)
-    kept = json.dumps(settings.kept_params, ensure_ascii=False)
-    for given in (config.getoption("miniwob_llm_params"), config.getini("miniwob_llm_params")):
-        words = [word.replace(given, kept) for word in words] if given else words
-    for name in ("miniwob_base_url", "miniwob_remote"):
-        for url in filter(None, (config.getoption(name), config.getini(name))):
-            words = [word.replace(url, shown_url(url)) for word in words]
-    return shlex.join(mask(words, settings.sent_only_strings))
+    for option in all_options(config.hook):
+        if option.shown is not None:
+            for given in filter(None, (config.getoption(option.ini), config.getini(option.ini))):
+                words = [word.replace(given, option.shown(given)) for word in words]
+    return shlex.join(mask(words, known_secrets(config)))

@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.plugin.collection import get_problem
 from pytest_miniwob_agent.plugin.item import RUN, ItemRun
-from pytest_miniwob_agent.plugin.reading import settings_of, show_command
+from pytest_miniwob_agent.plugin.reading import known_secrets, show_command
 from pytest_miniwob_agent.plugin.results import BASELINE
 
 
@@ -65,7 +65,7 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         report.miniwob = run.outcome
         report.miniwob_inconclusive = report.failed and error is run.raised
         _attach(item, call, report, run.outcome)
-    known = settings_of(item.config).sent_only_strings
+    known = known_secrets(item.config)
     for traceback, *_ in getattr(report.longrepr, "chain", ()):
         if traceback.style == "value":  # the message is all: pytest says that frames are hidden
             traceback.extraline = None

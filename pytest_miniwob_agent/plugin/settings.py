@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_miniwob_agent.browser.grid_address import (
-    Grid,
-    HostPort,
-    parse_address,
-    parse_host_port,
-    read_grid,
-)
 from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.case import Limits
+from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.budget import Price, parse_prices
-from pytest_miniwob_agent.models.params import kept_params, sent_only_strings
+from pytest_miniwob_agent.models.params import kept_params, shown_url
 from pytest_miniwob_agent.plugin.options import (
     option,
     options_in,
     parse_baseline,
-    parse_capabilities,
     parse_count,
     parse_dollars,
     parse_folders,
@@ -40,6 +33,13 @@ SEEDS = "1000-1024"
 """The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
 
 OVERRIDES = "overrides the marker"
+
+
+def _shown_params(text: str) -> str:
+    try:
+        return json.dumps(kept_params(parse_object(text)), ensure_ascii=False)
+    except UsageError:  # the other of the ini file and the command line, which is not read
+        return "(not shown)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +61,7 @@ class Settings:
         parse=parse_server,
         metavar="URL",
         secret=True,
+        shown=shown_url,
     )
     key_variable: str | None = option(
         "the environment variable that holds the key, for all requests (default: OPENAI_API_KEY; "
@@ -77,6 +78,7 @@ class Settings:
         default="{}",
         metavar="JSON",
         secret=True,
+        shown=_shown_params,
     )
     agent: str = option(
         "the agent: reflective, rci, webwise, tools, one of an installed package, or module:Class",
@@ -225,28 +227,6 @@ class Settings:
         "show the browser's window; run without -n, as windows take each other's focus",
         ini_type=bool,
     )
-    remote: str | None = option(
-        "open the browsers on the Selenium Grid at this address, such as http://grid:4444; its "
-        "user and password may come from MINIWOB_REMOTE_USER and MINIWOB_REMOTE_PASSWORD",
-        parse=parse_address,
-        metavar="URL",
-        secret=True,
-        group="Selenium Grid",
-    )
-    capabilities: dict[str, Any] = option(
-        "with --miniwob-remote: capabilities of the sessions besides Chrome, as JSON, such as "
-        """'{"platformName": "linux", "goog:chromeOptions": {"args": ["--no-sandbox"]}}'""",
-        parse=parse_capabilities,
-        default="{}",
-        metavar="JSON",
-        secret=True,
-    )
-    serve: HostPort | None = option(
-        "with --miniwob-remote: the host name under which the Grid reaches the pages, and the port "
-        "of the first worker (default: the interface that leads to the Grid, at free ports)",
-        parse=parse_host_port,
-        metavar="HOST[:PORT]",
-    )
     ini: Mapping[str, Any]
     pending: Path
     """The batch file of deferred recording."""
@@ -267,20 +247,6 @@ class Settings:
     def sent_pictures(self) -> list[Path]:
         """The folders of pictures that were sent to a model; the last has those of no cassette."""
         return [self.cassettes / FOLDER, self.pending.with_name(FOLDER)]
-
-    @property
-    def sent_only_strings(self) -> list[str]:
-        """The texts that go with model calls, or to the Grid, and are never kept."""
-        address = self.base_url or os.environ.get("OPENAI_BASE_URL")
-        texts = sent_only_strings(self.llm_params, address)
-        return texts if self.grid is None else [*texts, *self.grid.secrets]
-
-    @property
-    def grid(self) -> Grid | None:
-        """The Grid on which browsers are opened; None for this machine."""
-        if self.remote is None:
-            return None
-        return read_grid(self.remote, self.capabilities, self.serve)
 
     def price_of(self, model: str | None) -> Price | None:
         """Return the price of a model's calls, if it is known."""

@@ -11,6 +11,20 @@ from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.plugin.inner import collect
 
 
+LAUNCHING = """
+def pytest_miniwob_launcher(config):
+    from pytest_miniwob_agent import LocalLauncher
+
+    return LocalLauncher("/no/chromium")
+
+def pytest_miniwob_checks(config):
+    from pytest_miniwob_agent import Check
+
+    broken = config.getoption("miniwob_model") == "broken"
+    return [Check("fleet", "gone", "find it") if broken else Check("fleet", "3 browsers")]
+"""
+
+
 def lines(*checks):
     return "".join(f"{check}\n" for check in checks)
 
@@ -51,6 +65,21 @@ class TestCommand:
         )
         assert "\nnote  MY_KEY  " in out
         assert out.endswith("\n2 to fix\n")
+
+    def test_plugins_launch_the_browser_and_add_checks(self, project, call):
+        with (project.path / "conftest.py").open("a") as file:
+            file.write(LAUNCHING)
+        status, out, _ = call("doctor")
+        assert status == 1
+        assert "Chromium  " not in out
+        assert (
+            "\nok    fleet                 3 browsers\nWRONG page                  no browser"
+            in out
+        )
+        assert "'/no/chromium'" in out
+        status, out, _ = call("doctor", "--", "--miniwob-model=broken")
+        assert "\nWRONG fleet                 gone\n                            -> find it\n" in out
+        assert "page  " not in out
 
     def test_notes_are_not_problems_and_a_project_is_not_needed(self, call, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)

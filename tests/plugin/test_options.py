@@ -128,9 +128,6 @@ def test_a_wrong_value_is_named_by_the_option(name, value, message):
         assert str(error.value).startswith(f"miniwob_{key}: {message}")
 
 
-GRID = {"remote": "http://127.0.0.1:4444"}
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -141,15 +138,6 @@ GRID = {"remote": "http://127.0.0.1:4444"}
             "--miniwob-shard=1/2 and --splits=2 --group=2 name different shards",
         ),
         ({"max_cost": "1", "model": "m"}, "--miniwob-max-cost needs the price of m"),
-        ({"remote": "grid:4444"}, "--miniwob-remote: give the (whole|full)"),
-        ({"serve": "10.0.0.5"}, "--miniwob-serve goes with --miniwob-remote=URL, the address"),
-        ({**GRID, "serve": ":9000"}, "--miniwob-serve: ':9000' must be HOST or HO"),
-        ({**GRID, "serve": "h:65536"}, "--miniwob-serve: 'h:65536' must be HOST or HO"),
-        ({**GRID, "browser": "chrome"}, "--miniwob-browser names a browser of this mach"),
-        (
-            {**GRID, "capabilities": '{"browserName": "firefox"}'},
-            "--miniwob-capabilities: can't set browserName: pages are certified for Chrome",
-        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(line, message):

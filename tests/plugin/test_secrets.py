@@ -87,6 +87,26 @@ def test_a_suggested_command_has_no_part_of_an_address_that_may_be_secret(one_it
     assert "q7zz" not in everything
 
 
+def test_what_a_plugin_names_as_a_secret_is_not_shown(one_item):
+    one_item.makeconftest(
+        FAKE_PAGE
+        + """
+    def pytest_miniwob_secrets(config):
+        return ["pwd-grey-goose"]
+
+    @pytest.fixture
+    def miniwob_llm():
+        raise ValueError("pwd-grey-goose is refused")
+"""
+    )
+    output = ("-rA", "--miniwob-results=base.jsonl", "--junitxml=junit.xml")
+    result = one_item.run_item(None, *output, record="none")
+    result.assert_outcomes(errors=1)
+    everything = stored_in(one_item) + str(result.stdout)
+    assert "[not shown] is refused" in everything
+    assert "pwd-grey-goose" not in everything
+
+
 KEY_PAGE = FAKE_PAGE.replace('f"Open the menu', f'f"Key:\\n{KEY}\\nOpen the menu').replace(
     '"Save"', f'"Save\\t{KEY}"'
 )

@@ -23,7 +23,8 @@ class SharedBrowser:
         @pytest.fixture(scope="session")
         def miniwob_browser(miniwob_browser):
             settings = settings_of(config)
-            own = settings.browser or settings.headed or settings.grid
+            elsewhere = config.hook.pytest_miniwob_launcher(config=config)
+            own = settings.browser or settings.headed or elsewhere
             return miniwob_browser if own else self._get()
 
         fixtures = ModuleType("shared_browser")  # pytest finds no fixtures in other objects

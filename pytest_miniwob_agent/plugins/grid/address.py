@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.models.params import basic_auth, is_server
+from pytest_miniwob_agent.plugin.options import parse_object
 
 USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 """The environment variables with the Grid's user and password; those of the address come first."""
@@ -134,8 +135,13 @@ def parse_host_port(text: str) -> HostPort:
     )
 
 
-def check_capabilities(capabilities: Mapping[str, Any]) -> None:
-    """Raise a `UsageError` if capabilities change something that pages depend on."""
+def parse_capabilities(text: str) -> dict[str, Any]:
+    """Return the capabilities of sessions, from a JSON object.
+
+    Raises:
+        UsageError: it is not one, or they change something that pages depend on.
+    """
+    capabilities = parse_object(text)
     if capabilities.get("browserName", "chrome") != "chrome":
         raise UsageError("can't set browserName: pages are certified for Chrome and Chromium")
     chrome = capabilities.get(CHROME_OPTIONS, {})
@@ -143,3 +149,4 @@ def check_capabilities(capabilities: Mapping[str, Any]) -> None:
         raise UsageError(f"can't set {', '.join(wrong)}")
     if not isinstance(chrome, dict) or not isinstance(chrome.get("args", []), list):
         raise UsageError(f'{CHROME_OPTIONS} must be an object such as {{"args": ["--no-sandbox"]}}')
+    return capabilities

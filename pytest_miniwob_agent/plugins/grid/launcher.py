@@ -19,12 +19,13 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection
 
 from pytest_miniwob_agent.browser.devtools import first_line, open_socket
-from pytest_miniwob_agent.browser.grid_address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
-from pytest_miniwob_agent.browser.local import REGION, start_twice
+from pytest_miniwob_agent.browser.launcher import REGION, start_twice
 from pytest_miniwob_agent.browser.server import Serving
 from pytest_miniwob_agent.core.errors import BrowserError
 from pytest_miniwob_agent.core.secrets import mask
-from pytest_miniwob_agent.core.text import listed, shorten
+from pytest_miniwob_agent.core.text import counted, listed, shorten
+from pytest_miniwob_agent.hookspec import Check
+from pytest_miniwob_agent.plugins.grid.address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
 
 # In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, and for
 # a session; the Grid gives up first.
@@ -42,7 +43,7 @@ class GridStatus(NamedTuple):
 
 
 class GridLauncher:
-    """Opens a session on a Grid, as `LocalLauncher` starts a browser here."""
+    """Opens a session on a Grid, as a `Launcher` starts a browser."""
 
     def __init__(self, grid: Grid, *, headed: bool = False) -> None:
         self._grid = grid
@@ -62,7 +63,8 @@ class GridLauncher:
                 "only reached through a proxy, --miniwob-serve names this machine as nodes reach it"
             )
         name = host or listen
-        return Serving(listen, port, f"[{name}]" if ":" in name else name)
+        hint = "--miniwob-serve HOST[:PORT] names another address or port"
+        return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
         """Add the given capabilities and the session's name."""
@@ -156,6 +158,21 @@ class GridLauncher:
         offered = listed(sorted({browser for browser, _ in slots})) or "nothing"
         chrome = [session for browser, session in slots if browser == "chrome"]
         return GridStatus(offered, len(chrome), chrome.count(None))
+
+    def check(self) -> Check:
+        """Check that the Grid answers, and has a free slot for Chrome."""
+        try:
+            status = self.status()
+        except BrowserError as error:
+            found, _, fix = str(error).rpartition(". ")
+            return Check("Grid", found, fix)
+        slots, free, fix = counted(status.slots, "slot"), status.free, ""
+        if not free:
+            fix = "no page was tried there: wait until a slot is free"
+        if not status.slots:
+            fix = "start a node with Chrome, see docs/grid.md"
+        found = f"answers at {self._grid.url}, {slots} for Chrome, {free} free"
+        return Check("Grid", found, fix, note=bool(status.slots and fix))
 
     def kill(self, *, orderly: bool = False) -> None:
         """End the session; one that can't be reached is ended by its node's --session-timeout."""

@@ -1,6 +1,7 @@
 """Browsers on a real Selenium Grid, and what its address says."""
 
 import json
+import socket
 import threading
 
 import pytest
@@ -10,18 +11,21 @@ from support.in_browser import answers
 from support.selenium_grid import PASSWORD, USER
 
 from pytest_miniwob_agent import Limits, run_episode
-from pytest_miniwob_agent.browser import grid as grid_module
-from pytest_miniwob_agent.browser.grid import GridLauncher
-from pytest_miniwob_agent.browser.grid_address import HostPort, read_grid
 from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.cli import doctor
+from pytest_miniwob_agent.browser.server import PageServer
+from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.actions import Click
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import BrowserError, BrowserLost
+from pytest_miniwob_agent.plugins.grid import launcher as launcher_module
+from pytest_miniwob_agent.plugins.grid.address import HostPort, read_grid
+from pytest_miniwob_agent.plugins.grid.launcher import GridLauncher
 from pytest_miniwob_agent.testing import ScriptedLLM
 
 CASE = Case("click-menu-2", "other", 1)
+
+REMOTE = "--miniwob-remote=http://127.0.0.1:4444"
 
 RUN = """
     import pytest
@@ -53,6 +57,9 @@ def test_a_full_grid_is_waited_for_and_one_that_stays_full_says_what_to_do(on_gr
     assert names == {"miniwob gw0", "nightly gw1"}
     threading.Timer(1, first.close).start()
     assert MiniwobPage(on_grid("gw2"), CASE).reset().elements
+    check = GridLauncher(read_grid(grid.with_user, {}, None)).check()
+    assert str(check).startswith("note  Grid ")
+    assert "2 slots for Chrome, 0 free\n" in str(check)
     with pytest.raises(BrowserError, match=r"session: .* 0 of 2 slots .* fewer workers"):
         _ = on_grid().driver
 
@@ -195,14 +202,40 @@ def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, proje
         assert secret not in everything, secret
 
 
-def test_doctor_checks_a_grid_and_that_pages_load_there(grid):
-    found = [check.found for check in doctor.check_grid(read_grid(grid.with_user, {}, None))]
-    assert found[0] == f"answers at {grid.url}, 2 slots for Chrome, 2 free"
-    assert found[1].startswith("click-button loads")
-    assert PASSWORD not in str(found)
-    [check] = doctor.check_grid(read_grid("http://127.0.0.1:1", {}, None))
-    assert check.found.startswith("the Grid at http://127.0.0.1:1 can't be reached")
-    assert check.fix == "Does it run, and is --miniwob-remote right?"
+def test_doctor_checks_a_grid_and_that_pages_load_there(grid, project, monkeypatch, capsys):
+    monkeypatch.chdir(project.path)
+    main(["doctor", "--", f"--miniwob-remote={grid.with_user}"])
+    out = capsys.readouterr().out
+    assert f"\nok    {'Grid':<22}answers at {grid.url}, 2 slots for Chrome, 2 free\n" in out
+    assert "\nok    page                  click-button loads" in out
+    assert "Chromium  " not in out
+    assert PASSWORD not in out
+    assert main(["doctor", "--", "--miniwob-remote=http://127.0.0.1:1"]) == 1
+    out = capsys.readouterr().out
+    assert "\nWRONG Grid                  the Grid at http://127.0.0.1:1 can't be reached: " in out
+    assert "\n                            -> Does it run, and is --miniwob-remote right?\n" in out
+    assert "page  " not in out
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--miniwob-remote=grid:4444"], "--miniwob-remote: give the whole address of a Selenium"),
+        (["--miniwob-serve=10.0.0.5"], "--miniwob-serve goes with --miniwob-remote=URL, the addr"),
+        (["--miniwob-capabilities={}"], "--miniwob-capabilities goes with --miniwob-remote=URL"),
+        ([REMOTE, "--miniwob-serve=:9000"], "--miniwob-serve: ':9000' must be HOST or HOST:PORT"),
+        ([REMOTE, "--miniwob-serve=h:65536"], "--miniwob-serve: 'h:65536' must be HOST or HO"),
+        ([REMOTE, "--miniwob-browser=chrome"], "--miniwob-browser names a browser of this mach"),
+        (
+            [REMOTE, '--miniwob-capabilities={"browserName": "firefox"}'],
+            "--miniwob-capabilities: can't set browserName: pages are certified for Chrome",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(project, args, message):
+    result = project.runpytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}*"])
 
 
 def test_the_user_comes_from_the_address_or_else_from_the_environment(monkeypatch):
@@ -233,10 +266,18 @@ def test_the_user_comes_from_the_address_or_else_from_the_environment(monkeypatc
 def test_pages_are_served_at_the_interface_that_leads_to_the_nodes(
     monkeypatch, address, serve, expected
 ):
-    found = grid_module._interface_to
+    found = launcher_module._interface_to
     to = {"192.0.2.8": "10.7.7.7"}
-    monkeypatch.setattr(grid_module, "_interface_to", lambda host: to.get(host) or found(host))
+    monkeypatch.setattr(launcher_module, "_interface_to", lambda host: to.get(host) or found(host))
     assert GridLauncher(read_grid(f"http://{address}:4444", {}, serve)).serving()[:3] == expected
+
+
+def test_a_port_that_is_taken_names_the_option_for_another():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        serve = HostPort("127.0.0.1", taken.getsockname()[1])
+        launcher = GridLauncher(read_grid("http://127.0.0.1:4444", {}, serve))
+        with pytest.raises(BrowserError, match=r"can't be served on .*; --miniwob-serve HOST"):
+            PageServer(launcher.serving())
 
 
 def test_each_worker_serves_at_the_port_after_the_one_before():
