@@ -65,12 +65,14 @@ class LoopbackServer:
         self, application: Any, threads: int, host: str = "127.0.0.1", port: int = 0
     ) -> None:
         check_loopback()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family)  # before there are threads
+        self.port = listening.getsockname()[1]
         self._sockets: dict[int, Any] = {}
         create: Any = create_server  # it returns servers of three types
         self._server = create(
-            application, self._sockets, host=host, port=port, threads=threads, ident=None
+            application, self._sockets, sockets=[listening], threads=threads, ident=None
         )
-        self.port = int(self._server.effective_port)
         self._thread = threading.Thread(
             target=self._server.run, name=f"miniwob-port-{self.port}", daemon=True
         )

@@ -1,10 +1,12 @@
 """The server in threads of this process, and TLS where one thread reads while another writes."""
 
+import socket
 import ssl
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread
 
+import pytest
 from websockets.sync.server import serve
 
 from pytest_miniwob_agent.browser.devtools import open_socket
@@ -26,6 +28,13 @@ def test_a_server_that_is_woken_up_while_it_is_closed_ends(monkeypatch):
     assert not server._thread.is_alive()
 
 
+def test_a_port_that_is_taken_leaves_no_threads_behind():
+    before = {*threading.enumerate()}
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
+        LoopbackServer(lambda environ, start_response: [], 8, port=taken.getsockname()[1])
+    assert {*threading.enumerate()} <= before
+
+
 def test_connections_by_tls_open(tmp_path):
     """Session tickets come while a request is sent; this server sends many."""
     make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
@@ -34,18 +43,18 @@ def test_connections_by_tls_open(tmp_path):
     context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     context.num_tickets = 50
 
-    def answer(socket):
-        for message in socket:
-            socket.send(message)
+    def answer(connection):
+        for message in connection:
+            connection.send(message)
 
     def ask(number):
         url = f"wss://127.0.0.1:{server.socket.getsockname()[1]}"
-        with open_socket(url, timeout=20, direct=True, ssl=trusting("127.0.0.1")) as socket:
-            socket.send(f"hello {number}")
-            return socket.recv(timeout=20)
+        with open_socket(url, timeout=20, direct=True, ssl=trusting("127.0.0.1")) as connection:
+            connection.send(f"hello {number}")
+            return connection.recv(timeout=20)
 
     with serve(answer, "127.0.0.1", 0, ssl=for_threads(context)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         with ThreadPoolExecutor(4) as threads:
             heard = list(threads.map(ask, range(100)))
     assert heard == [f"hello {number}" for number in range(100)]

@@ -10,7 +10,6 @@ from pytest_miniwob_agent.browser.process import BOUNDARY_EVENTS, Browser
 from pytest_miniwob_agent.cli import doctor
 from pytest_miniwob_agent.plugin.inner import collect
 
-
 LAUNCHING = """
 def pytest_miniwob_launcher(config):
     from pytest_miniwob_agent import LocalLauncher
