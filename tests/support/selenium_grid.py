@@ -96,9 +96,12 @@ class SeleniumGrid:
         """End a session, as its node does where it has been idle."""
         self._ask("DELETE", f"/session/{session}")
 
-    def wait(self):
-        """Wait until the Grid is up and nobody has a session."""
-        end = time.monotonic() + 300
+    def wait(self, seconds=300):
+        """Wait until the Grid is up and nobody has a session, of which it is told a little later.
+
+        A node ends an idle session after 300 seconds.
+        """
+        end = time.monotonic() + seconds
         while True:
             with contextlib.suppress(OSError):
                 if self._ask("GET", "/status")["ready"] and not self.sessions():
