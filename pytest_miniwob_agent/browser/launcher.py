@@ -62,7 +62,7 @@ Started = TypeVar("Started")
 
 
 def start_twice(start: Callable[[], Started]) -> Started:
-    """Start a browser; one that dies while it starts, as where memory is short, a second time."""
+    """Start a browser; one that dies while it starts, as when memory is short, a second time."""
     try:
         return start()
     except (WebDriverException, OSError) as error:
