@@ -127,6 +127,7 @@ from pytest_miniwob_agent.core.protocols import (
 )
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.hookspec import Check, Run, Step, Subcommand
+from pytest_miniwob_agent.models.api import API, Provider
 from pytest_miniwob_agent.tasks.perturbations import Perturbation
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADDRESS",
+    "API",
     "DATE",
     "ID",
     "KEYS",
@@ -235,6 +237,7 @@ __all__ = [
     "ProgramError",
     "Prompt",
     "Prompts",
+    "Provider",
     "Reflected",
     "Release",
     "Reload",

@@ -31,6 +31,8 @@ BUILTIN = {
         "tools": (),
         "program": (),
         "grid": ("remote", "capabilities", "serve"),
+        "anthropic": (),
+        "gemini": (),
         "apps": ("app", "max_answer"),
         "batch": (),
         "certify": (),

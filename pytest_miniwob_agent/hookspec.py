@@ -122,6 +122,16 @@ def pytest_miniwob_agents() -> Mapping[str, str]:
 
 
 @hookspec
+def pytest_miniwob_apis() -> Sequence[Any]:
+    """Describe HTTP APIs of models (`API`), beside OpenAI's.
+
+    Recordings are read without pytest, too: this hook is called once in a process, of the plugins
+    of this package and of installed ones.
+    """
+    return ()
+
+
+@hookspec
 def pytest_miniwob_scripts() -> Mapping[str, str]:
     """Name scripts that `miniwob-agent show --as NAME` prints: `package.module:Class` by name.
 

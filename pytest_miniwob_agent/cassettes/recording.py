@@ -138,6 +138,7 @@ class RecordedModel(ChatCalls):
         model: the model's id.
         params: go with every chat call.
         normalize: the agent's, if it has one.
+        check_path: is told the path of each call; what it raises, the call raises.
 
     Raises:
         CassetteError: a file can't be read as a cassette.
@@ -150,6 +151,7 @@ class RecordedModel(ChatCalls):
         model: str,
         params: Mapping[str, Any],
         normalize: Normalize | None = None,
+        check_path: Callable[[str], None] = lambda path: None,
     ) -> None:
         self.files = files
         self.server = server
@@ -159,6 +161,7 @@ class RecordedModel(ChatCalls):
         self.tape = files.load()
         self.pace = files.pace
         self._matcher = Matcher(files.pictures, normalize)
+        self._check_path = check_path
         self._mutex = threading.RLock()
         self._episode_ended = False
         # True while a live app is checked with the recorded answers: some may be left over, and
@@ -183,6 +186,7 @@ class RecordedModel(ChatCalls):
             Pending: the call is not recorded and waits for a completion.
             MiniwobError: any other that the client of the server raises.
         """
+        self._check_path(request.path)
         asked = self._matcher.request(request.path, request.body)
         with self._making(origin) as number:
             call = self._play(asked, origin, number)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
+from pytest_miniwob_agent.builtin import without_pytest
 from pytest_miniwob_agent.core.chat import ModelResponse, Usage, token_count
 from pytest_miniwob_agent.core.data import canonical_json, well_formed
 from pytest_miniwob_agent.core.events import Completion
@@ -27,13 +29,12 @@ from pytest_miniwob_agent.models.api import (
     text_of,
 )
 from pytest_miniwob_agent.models.openai_apis import ChatCompletions, Responses
-from pytest_miniwob_agent.models.other_apis import Gemini, Messages
 from pytest_miniwob_agent.models.params import OPTION
 
 CHAT = ChatCompletions.path
 """The path of Chat Completions as cassettes and batch files name it: without a host."""
 
-_APIS: tuple[API, ...] = (ChatCompletions(), Responses(), Messages(), Gemini())
+_OWN: tuple[API, ...] = (ChatCompletions(), Responses())
 _OTHER = API()
 
 
@@ -41,14 +42,32 @@ BINARY = re.compile("audio/|image/|video/|application/octet-stream")
 """Media types of answers that are no call's, such as spoken text."""
 
 
+@cache
+def _read_plugins() -> dict[API, str]:
+    """Return the APIs of all plugins, with their names: a recording is read without pytest, too."""
+    hooks: list[Any] = without_pytest().pytest_miniwob_apis.get_hookimpls()
+    return {api: hook.plugin_name for hook in hooks for api in hook.function()}
+
+
+def _apis() -> Iterator[API]:
+    yield from _OWN
+    yield from _read_plugins()
+
+
 def api_of(path: str) -> API:
     """Return the API that reads requests to a path."""
-    return next((api for api in _APIS if api.reads(path)), _OTHER)
+    return next((api for api in _apis() if api.reads(path)), _OTHER)
+
+
+def find_plugin(path: str) -> str:
+    """Return the name of the plugin that reads requests to a path; empty for the engine."""
+    api = api_of(path)
+    return "" if api in (*_OWN, _OTHER) else _read_plugins()[api]
 
 
 def provider_of(path: str) -> Provider:
     """Return the provider of requests to a path, or to one below it such as `count_tokens`."""
-    return next((api for api in _APIS if path.startswith(api.path)), _OTHER).provider
+    return next((api for api in _apis() if path.startswith(api.path)), _OTHER).provider
 
 
 def path_of(url_path: str) -> str:
@@ -60,8 +79,9 @@ def path_of(url_path: str) -> str:
     _, version, rest = url_path.rpartition("/v1/")
     if version:
         # An address that ends in /v1, and a path that begins with a version of its own.
-        return f"/{rest}" if rest.startswith(Gemini.path[1:]) else f"/v1/{rest}"
-    ends = {f"/{api.path.removeprefix('/v1/')}": api.path for api in _APIS}
+        versioned = any(f"/{rest}".startswith(api.path) for api in _apis())
+        return f"/{rest}" if versioned else f"/v1/{rest}"
+    ends = {f"/{api.path.removeprefix('/v1/')}": api.path for api in _apis()}
     return next((path for end, path in ends.items() if url_path.endswith(end)), url_path)
 
 

@@ -229,7 +229,7 @@ def error_response(status: int, message: str) -> ModelResponse:
 
 # Paths of calls of a model, and of the list of models; other offers are not for an item.
 _SERVED = re.compile(
-    r"(?:/v1)*(?P<gemini>/v1beta/models/[\w.-]+:\w+)"
+    r"(?:/v1)*/v1beta/models/[\w.-]+:\w+"
     # What clients put before it: of Azure's, the deployment is the model.
     r"|(?:/(?:api|openai|anthropic|models|v\d\w*))*(?:/(?:deployments|engines)/(?P<model>.+?))?"
     r"/(?P<path>chat/completions|completions|embeddings|messages(?:/count_tokens)?|models(?:/.+)?"
@@ -302,12 +302,15 @@ class ModelServer:
             raise refusal(403, "this address is not the item's llm.base_url")
         path = path.removeprefix(self._secret).rstrip("/")
         served = _SERVED.fullmatch(path)
-        if served is None:
+        own = path_of(f"/v1{path}")
+        if served is None and not api_of(own).path:
             raise refusal(404, f"{path or '/'} is not served by llm.base_url. {_OFFER}")
         kind = environ.get("CONTENT_TYPE", "").lower()
         if environ["REQUEST_METHOD"] == "POST" and not kind.startswith("application/json"):
             raise refusal(415, f"the request to {path} is not sent as application/json")
-        return served["gemini"] or f"/v1/{served['path']}", served["model"]
+        if served is None or served["path"] is None:
+            return own, None
+        return f"/v1/{served['path']}", served["model"]
 
 
 def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:

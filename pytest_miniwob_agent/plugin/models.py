@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_miniwob_agent.builtin import why_blocked
 from pytest_miniwob_agent.cassettes.folder import find_family, model_folder, stem
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.protocols import Agent, Normalizer
+from pytest_miniwob_agent.models.apis import find_plugin
 from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.state import STATE
@@ -73,9 +75,13 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
             past_mocks=state.past_mocks,
         )
 
+    def check_path(path: str) -> None:
+        if (plugin := find_plugin(path)) and item.config.pluginmanager.is_blocked(plugin):
+            raise UsageError(f"API of {path}: {why_blocked(plugin)}")
+
     normalize = agent.normalize if isinstance(agent, Normalizer) else None
     with closing(files), closing(Server(connect, budget)) as server:
-        yield RecordedModel(files, server, model, settings.kept_params, normalize)
+        yield RecordedModel(files, server, model, settings.kept_params, normalize, check_path)
 
 
 def _budget(config: pytest.Config, model: str) -> Budget | None:

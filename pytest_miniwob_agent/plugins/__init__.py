@@ -6,6 +6,7 @@ of `hookspec`, whose functions import what they need.
 - `rci`, `webwise`, `tools`: agents beside the default one.
 - `program`: programs in any language as agents.
 - `grid`: browsers on a Selenium Grid.
+- `anthropic`, `gemini`: HTTP APIs beside OpenAI's.
 - `apps`: items on running apps, whose traffic is recorded.
 - `playwright`: a solved item as a Playwright test.
 - `report`: the HTML report; `otel`: traces by OpenTelemetry.

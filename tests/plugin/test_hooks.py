@@ -1,6 +1,7 @@
 """Plugins on the hooks: those of this package, blocked and not, and those of others."""
 
 import sys
+from functools import cache
 from textwrap import dedent
 
 import pytest
@@ -9,6 +10,7 @@ from support.projects import ROOT, solve_menu
 from pytest_miniwob_agent import hookspec
 from pytest_miniwob_agent.builtin import BUILTIN, without_pytest
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.models import apis
 from pytest_miniwob_agent.plugin.options import Option, options_in
 from pytest_miniwob_agent.plugin.reading import all_options
 
@@ -167,11 +169,15 @@ def test_options_of_conftest_come_too_late(project):
     assert "--miniwob-solved: the hook pytest_miniwob_options of" in result.stderr.str()
 
 
-def test_a_package_adds_commands_and_agents(pytester, monkeypatch, capsys):
-    pytester.makepyfile(mine=MINE)
+def install(pytester, plugin):
+    pytester.makepyfile(mine=plugin)
     metadata = pytester.mkdir("mine-1.0.dist-info")
     metadata.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
     metadata.joinpath("entry_points.txt").write_text("[miniwob_agent]\nmy-team = mine\n")
+
+
+def test_a_package_adds_commands_and_agents(pytester, monkeypatch, capsys):
+    install(pytester, MINE)
     monkeypatch.syspath_prepend(pytester.path)
     assert main(["words", "abc"]) == 0
     assert capsys.readouterr().out == "cba\n"
@@ -181,3 +187,58 @@ def test_a_package_adds_commands_and_agents(pytester, monkeypatch, capsys):
     assert "--as {text,playwright,mine}" in capsys.readouterr().out
     assert main(["prompts", "copy", "mine", str(pytester.path / "out"), "plan"]) == 0
     sys.modules.pop("mine")
+
+
+ASK = """
+    from pytest_miniwob_agent import API, Completion, Message
+
+    class Ask(API):
+        path = "/v2/ask"
+        def messages(self, body):
+            return [Message("user", f"asked: {body['question']}")]
+        def completion(self, answer):
+            return Completion(f"said: {answer['text']}", 3, 4)
+
+    def pytest_miniwob_apis():
+        return [Ask()]
+"""
+
+ASKING = """
+import json
+import urllib.request
+
+from pytest_miniwob_agent import Click
+
+class Asking:
+    name = "asking"
+
+    def solve(self, env, llm, note):
+        env.reset()
+        data = json.dumps({"question": "say"}).encode()
+        asked = urllib.request.Request(
+            llm.base_url + "/v2/ask", data, {"Content-Type": "application/json"}
+        )
+        urllib.request.urlopen(asked).close()
+        env.step(Click(1))
+        env.step(Click(2))
+"""
+
+
+def test_a_package_adds_an_api(project, call, monkeypatch):
+    install(project, ASK)
+    monkeypatch.syspath_prepend(project.path)
+    # What is installed is read once in a process.
+    monkeypatch.setattr(apis, "_read_plugins", cache(apis._read_plugins.__wrapped__))
+    project.makepyfile(asking=ASKING)
+    project.server.reply = lambda prompt: (200, {"text": "yes"})
+    run = ("-k", "click-menu-2/1", "--miniwob-agent=asking:Asking")
+    result = project.record(*run)
+    result.stdout.fnmatch_lines(["tokens: 7 spent*"])
+    project.replay(*run, passed=1, deselected=11)
+    [cassette] = project.path.joinpath("cassettes").rglob("*.yaml")
+    _, shown, _ = call("cassettes", "show", str(cassette))
+    assert "path: /v2/ask\nasked: say\n" in shown
+    assert "said: yes" in shown
+    project.runpytest(*run, "-pno:my-team").stdout.fnmatch_lines(
+        ["*API of /v2/ask: it belongs to the plugin my-team, which is blocked: *"]
+    )

@@ -1,7 +1,4 @@
-"""APIs of other providers: Anthropic's Messages and Google's `generateContent`.
-
-https://docs.anthropic.com/en/api/messages and https://ai.google.dev/api/generate-content
-"""
+"""Anthropic's Messages: https://docs.anthropic.com/en/api/messages."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from pytest_miniwob_agent.models.api import (
     Provider,
     content_text,
     joined,
-    json_text,
     mapping,
     mappings,
     parsed_arguments,
@@ -171,122 +167,3 @@ def _pieces(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, An
             empty = {**block, **dict.fromkeys(parts, "")}
             return empty, [{"type": f"{name}_delta", name: block.get(name, "")} for name in parts]
     return dict(block), []
-
-
-class Gemini(API):
-    """The API of `/v1beta/models/MODEL:generateContent`, and of its stream."""
-
-    path = "/v1beta/"
-    provider = Provider(
-        "gcp.gemini",
-        "GEMINI_API_KEY",
-        "x-goog-api-key",
-        "https://generativelanguage.googleapis.com/v1",
-    )
-
-    def reads(self, path: str) -> bool:
-        return path.startswith(self.path) and path.lower().endswith("generatecontent")
-
-    def streams(self, path: str, body: Mapping[str, Any]) -> bool:
-        return path.endswith(":streamGenerateContent")
-
-    def messages(self, body: Mapping[str, Any]) -> list[Message]:
-        system = content_text(_parts(body.get("systemInstruction")))
-        found = [Message("system", system)] if system else []
-        for content in mappings(body.get("contents")):
-            said = []
-            for part in _parts(content):
-                if isinstance(result := part.get("functionResponse"), Mapping):
-                    id_ = text_of(result.get("id")) or None
-                    text = json_text(result.get("response"))
-                    found.append(Message("tool", text, tool_call_id=id_))
-                elif "functionCall" not in part:
-                    said.append(part)
-            role = "assistant" if content.get("role") == "model" else "user"
-            calls = _function_calls(content)
-            if said or calls:
-                found.append(Message(role, content_text(said), calls))
-        return found
-
-    def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        tools = mappings(body.get("tools"))
-        declared = (mappings(tool.get("functionDeclarations")) for tool in tools)
-        return {text_of(each.get("name")): each for some in declared for each in some}
-
-    def is_answer(self, answer: Mapping[str, Any]) -> bool:
-        return bool(mappings(answer.get("candidates")) or _blocked(answer))
-
-    def completion(self, answer: Mapping[str, Any]) -> Completion:
-        usage = mapping(answer.get("usageMetadata"))
-        names = ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount")
-        asked, said, thought = (token_count(usage.get(name)) for name in names)
-        first = next(iter(mappings(answer.get("candidates"))), {})
-        content = first.get("content")
-        texts: dict[bool, str] = {True: "", False: ""}
-        for part in _parts(content):
-            texts[bool(part.get("thought"))] += text_of(part.get("text"))
-        return Completion(
-            texts[False],
-            asked,
-            None if said is None else said + (thought or 0),
-            text_of(answer.get("modelVersion")) or None,
-            tool_calls=_function_calls(content),
-            finish_reason=text_of(first.get("finishReason")).lower() or None,
-            reasoning=texts[True] or None,
-            refusal=_blocked(answer),
-        )
-
-    def answer(self, completion: Completion) -> dict[str, Any]:
-        model: dict[str, Any] = {"modelVersion": completion.model or "model"}
-        if completion.tokens:
-            asked, said = completion.tokens
-            model["usageMetadata"] = {"promptTokenCount": asked, "candidatesTokenCount": said}
-        if completion.refusal:
-            return {"promptFeedback": {"blockReason": completion.refusal}, **model}
-        parts: list[dict[str, Any]] = [{"text": completion.text}] if completion.text else []
-        for call in completion.tool_calls:
-            given = {"id": call.id, "name": call.name, "args": parsed_arguments(call.arguments)}
-            parts.append({"functionCall": given})
-        content = {"role": "model", "parts": parts}
-        return {"candidates": [{"content": content, "finishReason": "STOP"}], **model}
-
-    def served(self, answer: Mapping[str, Any], digest: str) -> dict[str, Any]:
-        return {"responseId": digest, **answer}
-
-    def collect(self, events: Sequence[Any]) -> dict[str, Any]:
-        """Join the parts of all events; the last one has the reason for the end."""
-        answer: dict[str, Any] = {}
-        parts: list[Any] = []
-        first: dict[str, Any] = {}
-        for event in mappings(events):
-            answer |= {**event, "candidates": [first]} if "candidates" in event else event
-            for candidate in mappings(event.get("candidates"))[:1]:
-                parts += _parts(candidate.get("content"))
-                first |= {**candidate, "content": {"role": "model", "parts": parts}}
-        ended = any(each.get("finishReason") for each in mappings(answer.get("candidates")))
-        return answer if (ended or _blocked(answer)) and "error" not in answer else {}
-
-    def stream(self, answer: Mapping[str, Any]) -> str:
-        return f"data: {json.dumps(answer, ensure_ascii=False)}\n\n"
-
-
-def _parts(content: Any) -> list[dict[str, Any]]:
-    """Return the parts of a content; a picture has the form that `content_text` reads."""
-    parts = []
-    for part in mappings(mapping(content).get("parts")):
-        data = mapping(part.get("inlineData"))
-        source = {"type": "base64", "media_type": data.get("mimeType"), "data": data.get("data")}
-        parts.append({"source": source} if data else dict(part))
-    return parts
-
-
-def _function_calls(content: Any) -> tuple[ToolCall, ...]:
-    calls = (mapping(part.get("functionCall")) for part in _parts(content))
-    return tuple(
-        tool_call(call.get("id"), call.get("name"), call.get("args", {})) for call in calls if call
-    )
-
-
-def _blocked(answer: Mapping[str, Any]) -> str | None:
-    feedback = mapping(answer.get("promptFeedback"))
-    return text_of(feedback.get("blockReason")) or None
