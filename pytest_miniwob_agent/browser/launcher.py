@@ -31,7 +31,7 @@ class Launcher(Protocol):
         """Add what the browser needs to the options of `Browser.options`."""
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Start a browser with complete options; it may take `timeout` real seconds to answer."""
+        """Start a browser with complete options; it has `timeout` wall-clock seconds to answer."""
 
     def connect(self, driver: webdriver.Remote) -> ClientConnection:
         """Open a WebSocket to the browser of a driver (`DevTools`)."""

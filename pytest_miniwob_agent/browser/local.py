@@ -135,11 +135,9 @@ class LocalLauncher:
         self._watchdog: Watchdog | None = None
 
     def serving(self) -> Serving:
-        """Where pages are to be served for the browser: on loopback, at any port."""
         return Serving()
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add what the browser needs here to the options of `Browser.options`."""
         # The driver is on this machine; a proxy for HTTP would not reach it.
         BaseOptions.ignore_local_proxy_environment_variables(options)
         options.binary_location = find_browser(self._path, headed=self._headed)
@@ -152,7 +150,6 @@ class LocalLauncher:
             options.add_argument("--no-sandbox")  # Chromium refuses to sandbox itself for root
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Chrome:
-        """Start a browser with complete options; it has `timeout` wall-clock seconds to answer."""
         browser = options.binary_location
         driver_path = find_driver(browser)
         try:
@@ -195,7 +192,6 @@ class LocalLauncher:
         return self._driver
 
     def connect(self, driver: webdriver.Remote) -> ClientConnection:
-        """Open a WebSocket to the browser of a driver (`DevTools`)."""
         address = driver.capabilities["goog:chromeOptions"]["debuggerAddress"]
         direct = build_opener(ProxyHandler({}))  # it is on this machine, as the driver
         try:
@@ -212,7 +208,6 @@ class LocalLauncher:
         """Nothing: a browser that is idle here stays."""
 
     def kill(self, *, orderly: bool = False) -> None:
-        """End the browser and its driver, in any state: by force, or first in order."""
         driver, watchdog = self._driver, self._watchdog
         self._driver = self._watchdog = None
         if driver is not None:
@@ -228,9 +223,8 @@ class LocalLauncher:
             driver.service.process = None  # type: ignore[assignment]
 
     def is_gone(self) -> bool:
-        """False: a browser that dies here closes its connection."""
+        # A browser that dies here closes its connection.
         return False
 
     def explain(self, error: BaseException) -> str:
-        """The reason for an error of a browser that ran, in a line without secrets."""
         return first_line(error)

@@ -1,4 +1,4 @@
-"""The browser as pages use it: set up to be deterministic, called, and killed where it fails.
+"""The browser as pages use it: set up to be deterministic, called, and killed if it fails.
 
 What starts it is a launcher: that of `local` on this machine, or one of a plugin.
 """
@@ -91,14 +91,12 @@ SWITCHES = (
 
 
 def _sized(viewport: tuple[int, int]) -> Command:
-    """Return the command that gives a window a viewport."""
     width, height = viewport
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
     return "Emulation.setDeviceMetricsOverride", size
 
 
 def _ids(answers: Sequence[Any]) -> list[str]:
-    """Return the ids of the scripts that commands have added."""
     return [answer["identifier"] for answer in answers if "identifier" in answer]
 
 
@@ -134,7 +132,7 @@ FORGETTING: tuple[Command, ...] = (
 files that renderers keep."""
 
 HAS_MOUSE = "(() => matchMedia('(hover: hover) and (pointer: fine)').matches)"
-"""Tells whether style sheets find the mouse of `SWITCHES`, which Chromium takes away for good where
+"""Tells whether style sheets find the mouse of `SWITCHES`, which Chromium takes away for good once
 a program has had it emulate touch."""
 
 UPLOAD = "function (...file) { return miniwobAgent.upload(this, ...file); }"
@@ -144,7 +142,7 @@ Step = list[Command]
 """A part of native input: commands that are sent at once; none lets a frame of the page pass."""
 
 LONGEST_DRAG = 1.0
-"""Real seconds to wait for a drag that the page has heard of."""
+"""Wall-clock seconds to wait for a drag that the page has heard of."""
 
 
 def is_drag(step: Step) -> bool:
@@ -196,7 +194,6 @@ class Dragging:
         self._devtools.begin("Input.dispatchDragEvent", event)
 
     def _drag(self, event: str, params: dict[str, Any]) -> None:
-        """Send an event of the drag, where the mouse is."""
         where = {name: params[name] for name in ("x", "y", "modifiers")}
         self._devtools.call("Input.dispatchDragEvent", type=event, data=self._begun[0], **where)
 
@@ -205,14 +202,14 @@ class Browser:
     """One Chromium per worker, started at its first use.
 
     A browser that crashed or hangs is killed, and the next page gets a new one. Nothing of it
-    outlives this process, even where that is killed.
+    outlives this process, even if that is killed.
 
     Args:
         path: the browser's executable; None looks for one.
         headed: show the window.
-        slowmo: real milliseconds to spend on every action, for people who watch the window; the
-            pointer is then drawn in it.
-        timeout: real seconds to wait for a page that does not answer.
+        slowmo: wall-clock milliseconds to spend on every action, for people who watch the window;
+            the pointer is then drawn in it.
+        timeout: wall-clock seconds to wait for a page that does not answer.
         bypass_vcr: a context in which a user's vcrpy cassettes ignore the driver's HTTP.
         launcher: starts the browser; None starts the one of `path` on this machine.
     """
@@ -241,7 +238,7 @@ class Browser:
         self.before_next_page: Callable[[], None] | None = None
         """Called once by a page of your own, before the next page is loaded."""
         self.has_fonts = False
-        """True where the browser finds the fonts of all text, and no others (`fonts`)."""
+        """True if the browser finds the fonts of all text, and no others (`fonts`)."""
         self._scripts = ("", "")  # of ours, for the page's own world and for ours
         self._perturbing = ""  # the script of a perturbation, in the page's own world
         self._added: list[str] = []  # their names in the browser
@@ -279,12 +276,11 @@ class Browser:
         return self._session
 
     def prepare(self) -> list[Command]:
-        """The commands by which a window is prepared."""
         begin = [*EAGER, *self._settings(), *MOTION, ("Page.enable", {})]
         return [*begin, *self._adding()]
 
     def _settings(self) -> list[Command]:
-        """Settings of a window, which a program that a page is handed over to may change."""
+        # A program that has the page may change these.
         downloads = ("Browser.setDownloadBehavior", {"behavior": "deny"})
         return [_sized(self.viewport), *self._launcher.settings, downloads, AWAKE]
 
@@ -375,7 +371,6 @@ class Browser:
         return True
 
     def connect(self) -> ClientConnection:
-        """Open a further connection to the browser, for a program."""
         with self.guard("being connected to a program") as driver:
             return self._launcher.connect(driver)
 
@@ -402,7 +397,6 @@ class Browser:
                         self.ignore_input(True)
 
     def close_other_windows(self) -> None:
-        """Close all windows but that of the page."""
         for target in self.devtools.call("Target.getTargets")["targetInfos"]:
             if target["type"] == "page" and target["targetId"] != self.devtools.window:
                 self.devtools.call("Target.closeTarget", targetId=target["targetId"])
@@ -431,7 +425,6 @@ class Browser:
         self.devtools.world = None
 
     def ignore_input(self, ignore: bool) -> None:
-        """Set whether the window ignores mouse and keyboard."""
         self.devtools.call("Input.setIgnoreInputEvents", ignore=ignore)
 
     def show_pointer(self, points: Sequence[Sequence[int]], *, linger: bool = False) -> None:

@@ -59,9 +59,9 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 
 def make_catalogue(options: argparse.Namespace) -> Catalogue:
-    from pytest_miniwob_agent.plugin.reading import of_ini_file
+    from pytest_miniwob_agent.plugin.reading import read_ini_option
 
-    return Catalogue(options.pages or of_ini_file("pages") or [])
+    return Catalogue(options.pages or read_ini_option("pages") or [])
 
 
 def read_selectors(options: argparse.Namespace, catalogue: Catalogue) -> list[str]:

@@ -116,9 +116,9 @@ def _used_cassettes(
 
 def stats(options: Namespace) -> int:
     from pytest_miniwob_agent.cassettes.upkeep import count_calls
-    from pytest_miniwob_agent.plugin.reading import of_ini_file
+    from pytest_miniwob_agent.plugin.reading import read_ini_option
 
-    folder, shown = options.cassettes or of_ini_file("cassettes"), ""
+    folder, shown = options.cassettes or read_ini_option("cassettes"), ""
     rows = count_calls(folder, PENDING.with_name(ASIDE))
     if not any(row.items for row in rows.values()):
         where = display_path(folder)
@@ -146,9 +146,9 @@ def stats(options: Namespace) -> int:
 def show(options: Namespace) -> int:
     from pytest_miniwob_agent.cassettes.upkeep import shown_calls
     from pytest_miniwob_agent.plugin.inner import collect
-    from pytest_miniwob_agent.plugin.reading import of_ini_file
+    from pytest_miniwob_agent.plugin.reading import read_ini_option
 
-    folder = options.cassettes or of_ini_file("cassettes")
+    folder = options.cassettes or read_ini_option("cassettes")
     path = find_cassette(folder, options.case, lambda: collect([]).used.stems)
     print(display_path(path), *shown_calls(path), sep="\n\n")
     return 0

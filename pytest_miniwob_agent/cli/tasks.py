@@ -148,9 +148,9 @@ def add_new_task(parser: ArgumentParser) -> None:
 
 def new_task(options: Namespace) -> int:
     """Write the page; a name that is not valid or taken is a `UsageError`."""
-    from pytest_miniwob_agent.plugin.reading import of_ini_file
+    from pytest_miniwob_agent.plugin.reading import read_ini_option
 
-    pages: Path = options.pages or next(iter(of_ini_file("pages") or []), Path(PAGES))
+    pages: Path = options.pages or next(iter(read_ini_option("pages") or []), Path(PAGES))
     file = pages / f"{options.name}.html"
     if file.exists():
         raise UsageError(f"{display_path(file)} exists: choose another name")

@@ -19,7 +19,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.plugin.options import parse_count
-from pytest_miniwob_agent.plugin.reading import id_of_test
+from pytest_miniwob_agent.plugin.reading import get_test_id
 from pytest_miniwob_agent.plugin.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.state import STATE, Setup
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, Catalogue, ProblemList, TaskPage
@@ -166,7 +166,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                 problems[of_setup.id] = Problem(of_setup, limits, page, setup)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
-    test = id_of_test(metafunc.definition)
+    test = get_test_id(metafunc.definition)
     state.selection.offered[test] = [problem.case for problem in problems.values()]
     metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
 

@@ -103,7 +103,7 @@ def begin(session: pytest.Session) -> None:
                 stack = ExitStack()
                 config.add_cleanup(stack.close)
                 state.shared = stack.enter_context(shared_folder())
-                manager.register(Progress(session, settings.price_of), "miniwob-progress")
+                manager.register(Progress(session, settings.find_price), "miniwob-progress")
         if state.shared is not None:
             from pytest_miniwob_agent.models.http import PastMocks
             from pytest_miniwob_agent.plugin.forecast import Forecaster
@@ -257,7 +257,7 @@ class Controller:
         if self._state.shared is not None:
             with suppress(RecordingStopped):  # the ledger is lost
                 kept = Budget(self._state.shared).recorded()
-        show_drift(terminal, run.items, price_of=settings.price_of, command=command)
+        show_drift(terminal, run.items, find_price=settings.find_price, command=command)
         missing = [outcome for outcome in run.items if outcome.not_recorded]
         if len(missing) > 1:
             show_missing(terminal, missing, cassettes=settings.cassettes, command=command)
@@ -269,7 +269,7 @@ class Controller:
                 terminal,
                 run.outcomes,
                 model=settings.model,
-                price_of=settings.price_of,
+                find_price=settings.find_price,
                 waiting=self._pending.waiting if self._pending else None,
                 pending=display_path(settings.pending),
                 kept=kept,

@@ -18,7 +18,7 @@ from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.plugin.collection import REFUSED, why_no_problem
 from pytest_miniwob_agent.plugin.item import RUN, ItemRun
-from pytest_miniwob_agent.plugin.reading import settings_of
+from pytest_miniwob_agent.plugin.reading import get_settings
 from pytest_miniwob_agent.plugin.state import STATE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _as_error() -> Iterator[None]:
-    """Show a `MiniwobError` without a traceback; in a fixture it makes the item an error."""
+    # In a fixture, an error without a traceback.
     try:
         yield
     except MiniwobError as error:
@@ -35,8 +35,7 @@ def _as_error() -> Iterator[None]:
         raise pytest.fail.Exception(message, pytrace=False) from None
 
 
-def _run_of(request: pytest.FixtureRequest) -> ItemRun:
-    """Return the run of the item that asks for a fixture; a test without a case is refused."""
+def _get_run(request: pytest.FixtureRequest) -> ItemRun:
     run: ItemRun | None = request.node.stash.get(RUN, None)
     reason = request.node.stash.get(REFUSED, "") if run else why_no_problem(request.node)
     if run is None or reason:
@@ -50,7 +49,7 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     from pytest_miniwob_agent.browser.process import Browser
     from pytest_miniwob_agent.cassettes.recording import bypass_vcr
 
-    settings = settings_of(request.config)
+    settings = get_settings(request.config)
     with _as_error():
         launcher = request.config.hook.pytest_miniwob_launcher(config=request.config)
     browser = Browser(
@@ -67,13 +66,13 @@ def miniwob_browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
 @pytest.fixture
 def miniwob_case(request: pytest.FixtureRequest) -> Case:
     """The item's task, category and seed."""
-    return _run_of(request).problem.case
+    return _get_run(request).problem.case
 
 
 @pytest.fixture
 def miniwob_limits(request: pytest.FixtureRequest, miniwob_case: Case) -> Limits:
     """The trials, actions and model calls that the item may have."""
-    return _run_of(request).problem.limits
+    return _get_run(request).problem.limits
 
 
 @pytest.fixture
@@ -89,7 +88,7 @@ def miniwob_page(
     """
     from pytest_miniwob_agent.browser.own_page import open_page
 
-    problem = _run_of(request).problem
+    problem = _get_run(request).problem
     with _as_error():
         opened: Page | None = request.config.hook.pytest_miniwob_page(
             request=request,
@@ -109,7 +108,7 @@ def miniwob_agent(request: pytest.FixtureRequest, miniwob_case: Case) -> Agent:
 
     Override it for one with arguments.
     """
-    setup = _run_of(request).problem.setup
+    setup = _get_run(request).problem.setup
     with _as_error():
         return setup.make_agent(
             request.config.stash[STATE],
@@ -129,7 +128,7 @@ def miniwob_llm(
     """
     with _as_error():
         checked(miniwob_agent, "the fixture miniwob_agent")
-        with _run_of(request).open_model(miniwob_agent, miniwob_limits) as llm:
+        with _get_run(request).open_model(miniwob_agent, miniwob_limits) as llm:
             yield llm
 
 
@@ -148,4 +147,4 @@ def miniwob_episode(
     recorded until then are replayed.
     """
     __tracebackhide__ = True
-    return _run_of(request).play(miniwob_agent, miniwob_llm, miniwob_page, miniwob_limits)
+    return _get_run(request).play(miniwob_agent, miniwob_llm, miniwob_page, miniwob_limits)

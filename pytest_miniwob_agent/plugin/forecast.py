@@ -72,7 +72,7 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
         sources = " and ".join(dict.fromkeys(source for _, source in expected))
         line += f"; by {sources} about {counted(about.calls, 'call')} and {about.tokens:,} tokens"
         usages = (usage for usage, _ in expected)
-        cost = total_cost(zip(usages, map(settings.price_of, models.values()), strict=True))
+        cost = total_cost(zip(usages, map(settings.find_price, models.values()), strict=True))
         if cost is not None:
             line += f", {money(cost)}"
     return line

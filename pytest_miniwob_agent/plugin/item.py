@@ -44,7 +44,7 @@ from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.models import open_recording
-from pytest_miniwob_agent.plugin.reading import id_of_test, known_secrets, record_item_command
+from pytest_miniwob_agent.plugin.reading import get_test_id, known_secrets, record_item_command
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.plugin.tapes import Tapes
 
@@ -216,7 +216,7 @@ class ItemRun:
                     played,
                     parts.pop("status", Status.ERROR),
                     parts.pop("payload", ""),
-                    test=id_of_test(self._item),
+                    test=get_test_id(self._item),
                     params=params,
                     prompts=self._log.prompts,
                     sent=sent,

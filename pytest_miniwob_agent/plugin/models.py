@@ -95,7 +95,7 @@ def _budget(config: pytest.Config, model: str) -> Budget | None:
         state.shared,
         calls=settings.max_calls,
         cost=settings.max_cost,
-        price=settings.price_of(model),
+        price=settings.find_price(model),
         concurrency=settings.concurrency or (workers if settings.max_cost else None),
         controller=state.controller,
     )

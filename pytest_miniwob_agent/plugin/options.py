@@ -65,12 +65,12 @@ class Option:
         return self.ini_type is bool
 
     def read(self, name: str, text: str, folder: Path) -> Any:
-        """Return the value of a text; None for an empty one, which switches the option off.
+        """Return the value of a string; None for an empty one, which switches the option off.
 
         Relative paths start from the folder; `name` is the option or its twin, for messages.
 
         Raises:
-            UsageError: the text is not valid.
+            UsageError: the string is not valid.
         """
         # An unset variable of a script must not lift a limit.
         if not text and self.parse not in (parse_count, parse_dollars):
@@ -123,7 +123,7 @@ def parse_baseline(text: str) -> Path | str:
 
 
 def parse_count(value: Any) -> int:
-    """Return a positive integer, from a text or the argument of a marker."""
+    """Return a positive integer, from a string or the argument of a marker."""
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):

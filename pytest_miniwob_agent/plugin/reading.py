@@ -86,7 +86,7 @@ def project_folder(config: pytest.Config) -> Path:
     return config.rootpath if config.getoption("rootdir") else config.invocation_params.dir
 
 
-def id_of_test(item: pytest.Item) -> str:
+def get_test_id(item: pytest.Item) -> str:
     """Return the node id of an item's test, from the project's folder on and without parameters."""
     file = Path(os.path.relpath(item.path, project_folder(item.config)))
     return f"{file.as_posix()}::{item.nodeid.partition('::')[2].partition('[')[0]}"
@@ -123,7 +123,7 @@ def find_ini_file(*args: str) -> tuple[Path | None, dict[str, Any]]:
     return path, values
 
 
-def of_ini_file(key: str) -> Any:
+def read_ini_option(key: str) -> Any:
     """Return the value of an option in the ini file of the working directory, or its default.
 
     Raises:
@@ -137,14 +137,14 @@ def of_ini_file(key: str) -> Any:
     return option.read(option.ini, text or option.default or "", folder)
 
 
-def settings_of(config: pytest.Config) -> Settings:
+def get_settings(config: pytest.Config) -> Settings:
     """Return the settings of a run."""
     return config.stash[SETTINGS]
 
 
 def known_secrets(config: pytest.Config) -> list[str]:
     """Return what a run sends and must neither keep nor show, to be masked wherever it appears."""
-    settings = settings_of(config)
+    settings = get_settings(config)
     address = settings.base_url or os.environ.get("OPENAI_BASE_URL")
     others = joined(config.hook.pytest_miniwob_secrets(config=config))
     return [*sent_only_strings(settings.llm_params, address), *chain(*others)]
@@ -220,7 +220,6 @@ def read_settings(config: pytest.Config) -> Settings:
 
 
 def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, int] | None:
-    """Return the shard that our option or those of pytest-split name."""
     group, splits = config.getoption("group", None), config.getoption("splits", None)
     if not (isinstance(group, int) and isinstance(splits, int)):
         return named
@@ -233,7 +232,6 @@ def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, i
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:
-    """Check that the options go together, and that each has its plugin."""
     for plugin, builtin in BUILTIN.items():
         for key in builtin.options:
             option = Option(key=key, help="")

@@ -30,7 +30,7 @@ from pytest_miniwob_agent.plugin.options import (
 from pytest_miniwob_agent.tasks.selectors import parse_seeds
 
 SEEDS = "1000-1024"
-"""The seeds where no option, marker or ini file names any: those of the paper (6.1)."""
+"""The seeds if no option, marker or ini file names any: those of the paper (6.1)."""
 
 OVERRIDES = "overrides the marker"
 
@@ -44,7 +44,7 @@ def _shown_params(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The options of a run, read once; None where there is neither a value nor a default.
+    """The options of a run, read once; None if there is neither a value nor a default.
 
     Values of options that the marker may set (`Option.marker`) are those of the command line, and
     `ini` has those of the ini file.
@@ -248,7 +248,7 @@ class Settings:
         """The folders of pictures that were sent to a model; the last has those of no cassette."""
         return [self.cassettes / FOLDER, self.pending.with_name(FOLDER)]
 
-    def price_of(self, model: str | None) -> Price | None:
+    def find_price(self, model: str | None) -> Price | None:
         """Return the price of a model's calls, if it is known."""
         return (self.prices or {}).get(model or "")
 

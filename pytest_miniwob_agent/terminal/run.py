@@ -105,10 +105,10 @@ class Progress:
     mixes with other output.
     """
 
-    def __init__(self, session: pytest.Session, price_of: Callable[[str], Price | None]) -> None:
+    def __init__(self, session: pytest.Session, find_price: Callable[[str], Price | None]) -> None:
         self._session = session
         self._config = session.config
-        self._price_of = price_of
+        self._find_price = find_price
         self._done = 0
         self._recorded = 0
         self._spent = Usage()
@@ -148,7 +148,7 @@ class Progress:
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._recorded += outcome.recorded.calls
             self._spent += outcome.spent
-            self._parts.append((outcome.spent, self._price_of(outcome.result.model)))
+            self._parts.append((outcome.spent, self._find_price(outcome.result.model)))
         # Items that are skipped or fail in their set-up have a teardown, too.
         self._done += report.when == "teardown"
         yield from self._redraw()
@@ -187,7 +187,7 @@ def _duration(seconds: float) -> str:
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 
-PriceOf = Callable[[str], Price | None]
+FindPrice = Callable[[str], Price | None]
 """Returns the price of a model, if it is known."""
 
 NAMED = 3  # items that are named of a group; all with -v
@@ -199,7 +199,7 @@ def show_drift(
     terminal: pytest.TerminalReporter,
     outcomes: Iterable[Outcome],
     *,
-    price_of: PriceOf,
+    find_price: FindPrice,
     command: str,
 ) -> None:
     """Show drift once per cause: the items, an example, and what recording again takes.
@@ -231,13 +231,13 @@ def show_drift(
             for line in sanitize_lines(drift.report).splitlines():
                 terminal.line(line, red=line.startswith("- "), green=line.startswith("+ "))
     terminal.line("")
-    effort = _effort([outcome for outcome, _ in drifted], price_of)
+    effort = _effort([outcome for outcome, _ in drifted], find_price)
     width = terminal.config.get_terminal_writer().fullwidth
     for line in [*wrap(effort, width), *command_lines(command, width)]:
         terminal.line(line)
 
 
-def _effort(drifted: Sequence[Outcome], price_of: PriceOf) -> str:
+def _effort(drifted: Sequence[Outcome], find_price: FindPrice) -> str:
     lacking = [
         outcome
         for outcome in drifted
@@ -252,7 +252,8 @@ def _effort(drifted: Sequence[Outcome], price_of: PriceOf) -> str:
     if usage.uncounted:
         effort += f" (estimated from lengths for {usage.uncounted} that hold no counts)"
     estimated = (
-        (replace(outcome.left, uncounted=0), price_of(outcome.result.model)) for outcome in lacking
+        (replace(outcome.left, uncounted=0), find_price(outcome.result.model))
+        for outcome in lacking
     )
     if (cost := total_cost(estimated)) is not None:
         effort += f", {money(cost)}"
@@ -362,7 +363,7 @@ def show_ledger(
     outcomes: Sequence[Outcome],
     *,
     model: str | None,
-    price_of: PriceOf,
+    find_price: FindPrice,
     waiting: int | None,
     pending: Path,
     kept: Usage | None = None,
@@ -412,7 +413,7 @@ def show_ledger(
         terminal.line(sanitize_line(f"unusable answers, paid for and not recorded: {reasons}"))
     if spent.calls or replayed.uncounted < replayed.calls:
         terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")
-        if line := _money(outcomes, model, price_of, broken_off):
+        if line := _money(outcomes, model, find_price, broken_off):
             terminal.line(sanitize_line(line))
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
     for reason in sorted(set(skipped)):
@@ -425,15 +426,15 @@ def show_ledger(
 
 
 def _money(
-    outcomes: Sequence[Outcome], model: str | None, price_of: PriceOf, broken_off: Usage
+    outcomes: Sequence[Outcome], model: str | None, find_price: FindPrice, broken_off: Usage
 ) -> str:
     # Which of several models an item that broke off has asked is not known.
     asked = [one for one in outcomes if one.spent.calls or one.replayed.calls or broken_off.calls]
     models = sorted({outcome.result.model for outcome in asked}) or [model or ""]
-    spent = [(outcome.spent, price_of(outcome.result.model)) for outcome in outcomes]
-    spent.append((broken_off, price_of(models[0]) if len(models) == 1 else None))
-    avoided = [(outcome.replayed, price_of(outcome.result.model)) for outcome in outcomes]
-    if unpriced := [name for name in models if price_of(name) is None]:
+    spent = [(outcome.spent, find_price(outcome.result.model)) for outcome in outcomes]
+    spent.append((broken_off, find_price(models[0]) if len(models) == 1 else None))
+    avoided = [(outcome.replayed, find_price(outcome.result.model)) for outcome in outcomes]
+    if unpriced := [name for name in models if find_price(name) is None]:
         lacking = f"money: unknown, as miniwob_prices has no {', '.join(unpriced)}"
         return lacking if any(usage.calls for usage, _ in spent) else ""
     return f"money: {money(total_cost(spent))} spent, {money(total_cost(avoided))} avoided"

@@ -45,7 +45,7 @@ def test_settings_have_defaults():
     assert settings.llm_params == {}
     assert settings.cassettes == ROOT / "cassettes"
     assert settings.gate == "items"
-    assert settings.price_of(None) is None
+    assert settings.find_price(None) is None
     assert settings.headed is False
     assert (settings.model, settings.seeds, settings.results, settings.max_calls) == (None,) * 4
     assert settings.pending == ROOT / ".miniwob/pending.jsonl"
@@ -92,8 +92,8 @@ def test_a_baseline_is_a_file_or_a_commit():
 
 
 def test_prices_are_found_by_model():
-    assert read({"model": "m"}, prices=["m 1 2", "n 3 4"]).price_of("m") == Price(1, 2)
-    assert read({"model": "m", "prices": "n 1 2"}, prices=["m 1 2"]).price_of("m") is None
+    assert read({"model": "m"}, prices=["m 1 2", "n 3 4"]).find_price("m") == Price(1, 2)
+    assert read({"model": "m", "prices": "n 1 2"}, prices=["m 1 2"]).find_price("m") is None
 
 
 @pytest.mark.parametrize(

@@ -171,8 +171,8 @@ def test_neither_password_nor_options_of_vendors_are_stored_or_shown(grid, proje
 
         @pytest.fixture
         def settings(pytestconfig):
-            from pytest_miniwob_agent.plugin.reading import settings_of
-            return settings_of(pytestconfig)
+            from pytest_miniwob_agent.plugin.reading import get_settings
+            return get_settings(pytestconfig)
 
         def test_fails(settings, miniwob_browser):
             assert settings is miniwob_browser

@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from pytest_miniwob_agent.plugin.reading import settings_of
+from pytest_miniwob_agent.plugin.reading import get_settings
 
 
 class SharedBrowser:
@@ -22,7 +22,7 @@ class SharedBrowser:
     def pytest_configure(self, config):
         @pytest.fixture(scope="session")
         def miniwob_browser(miniwob_browser):
-            settings = settings_of(config)
+            settings = get_settings(config)
             elsewhere = config.hook.pytest_miniwob_launcher(config=config)
             own = settings.browser or settings.headed or elsewhere
             return miniwob_browser if own else self._get()

@@ -56,11 +56,11 @@ def add_batch(parser: ArgumentParser) -> None:
 
 def answer_batch(options: Namespace) -> int:
     """Carry out a step; 1 if a batch or a request failed, 130 after an interrupt."""
-    from pytest_miniwob_agent.plugin.reading import of_ini_file
+    from pytest_miniwob_agent.plugin.reading import read_ini_option
 
-    server = options.base_url or of_ini_file("base_url")
+    server = options.base_url or read_ini_option("base_url")
     try:
-        with closing(Batches(options.pending, server, of_ini_file("key_variable"))) as batches:
+        with closing(Batches(options.pending, server, read_ini_option("key_variable"))) as batches:
             if options.step == "submit":
                 good = batches.submit()
             elif options.step == "status":

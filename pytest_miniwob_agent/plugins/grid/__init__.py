@@ -97,10 +97,10 @@ def pytest_miniwob_secrets(config: pytest.Config) -> Sequence[str]:
 def pytest_miniwob_launcher(config: pytest.Config) -> GridLauncher | None:
     if (grid := _grid(config)) is None:
         return None
-    from pytest_miniwob_agent.plugin.reading import settings_of
+    from pytest_miniwob_agent.plugin.reading import get_settings
     from pytest_miniwob_agent.plugins.grid.launcher import GridLauncher
 
-    return GridLauncher(grid, headed=settings_of(config).headed)
+    return GridLauncher(grid, headed=get_settings(config).headed)
 
 
 def pytest_miniwob_checks(config: pytest.Config) -> Sequence[Check]:

@@ -23,15 +23,15 @@ USER, PASSWORD = "MINIWOB_REMOTE_USER", "MINIWOB_REMOTE_PASSWORD"
 CHROME_OPTIONS, NAME = "goog:chromeOptions", "se:name"
 """The capabilities with the options of the browser, and with the name of a session."""
 
+# Capabilities and options of the browser that pages depend on.
 _OURS = (
     *("pageLoadStrategy", "timeouts", "unhandledPromptBehavior", "webSocketUrl"),
     *("debuggerAddress", "extensions"),
 )
-"""Capabilities and options of the browser that pages depend on."""
 
 
 class HostPort(NamedTuple):
-    """A host and a port; the port is 0 where any will do."""
+    """A host and a port; the port is 0 if any will do."""
 
     host: str
     port: int
@@ -77,10 +77,10 @@ class Grid:
 
     @property
     def secrets(self) -> list[str]:
-        """The texts to mask wherever they appear: options of vendors too (`sauce:options`)."""
+        """The strings to mask wherever they appear: options of vendors too (`sauce:options`)."""
         ours = re.compile("(goog|se):|[^:]*$")
         vendors = [value for name, value in self.capabilities.items() if not ours.match(name)]
-        return [text for text in [self.user, self.password, *_texts(vendors)] if text]
+        return [text for text in [self.user, self.password, *_strings(vendors)] if text]
 
     def for_worker(self, worker: str) -> Grid:
         """Return the Grid as a worker uses it: a given port is that of the first worker."""
@@ -90,12 +90,12 @@ class Grid:
         return replace(self, worker=worker, serve=serve)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):
         for part in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(part)
+            yield from _strings(part)
 
 
 def read_grid(address: str, capabilities: Mapping[str, Any], serve: HostPort | None) -> Grid:

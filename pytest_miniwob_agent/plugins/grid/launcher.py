@@ -27,8 +27,8 @@ from pytest_miniwob_agent.core.text import counted, listed, shorten
 from pytest_miniwob_agent.hookspec import Check
 from pytest_miniwob_agent.plugins.grid.address import CHROME_OPTIONS, NAME, PASSWORD, USER, Grid
 
-# In real seconds: to wait for a connection, for an answer beyond the driver's own timeouts, and for
-# a session; the Grid gives up first.
+# In wall-clock seconds: to wait for a connection, for an answer beyond the driver's own timeouts,
+# and for a session; the Grid gives up first.
 CONNECT_TIMEOUT, ROUND_TRIP, SESSION_TIMEOUT = 10.0, 15.0, 3600.0
 
 _FAILURES = (WebDriverException, HTTPError, OSError)
@@ -53,7 +53,6 @@ class GridLauncher:
         self._driver: webdriver.Remote | None = None
 
     def serving(self) -> Serving:
-        """Return the interface that leads to the name in `--miniwob-serve`, or to the Grid."""
         grid = self._grid
         host, port = grid.serve or ("", 0)
         listen = (host and _interface_to(host)) or _interface_to(grid.host)
@@ -67,7 +66,6 @@ class GridLauncher:
         return Serving(listen, port, f"[{name}]" if ":" in name else name, hint)
 
     def complete(self, options: webdriver.ChromeOptions) -> None:
-        """Add the given capabilities and the session's name."""
         given = dict(self._grid.capabilities)
         chrome = dict(given.pop(CHROME_OPTIONS, {}))
         options.arguments[:0] = chrome.pop("args", [])  # Chromium takes the last of equal switches
@@ -80,20 +78,19 @@ class GridLauncher:
             options.add_argument("--headless=new")
 
     def start(self, options: webdriver.ChromeOptions, timeout: float) -> webdriver.Remote:
-        """Open a session; a Grid that is full keeps it in its queue."""
+        # A Grid that is full keeps the session in its queue.
         client = self._client(SESSION_TIMEOUT)
         try:
             driver = start_twice(
                 lambda: webdriver.Remote(self._grid.url, options=options, client_config=client)
             )
         except _FAILURES as error:
-            raise BrowserError(self._why_none(error)) from None
+            raise BrowserError(self._why_no_session(error)) from None
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=timeout + ROUND_TRIP)
         self._driver = driver
         return driver
 
     def connect(self, driver: webdriver.Remote) -> ClientConnection:
-        """Open the WebSocket that the Grid offers to its node's browser."""
         address = re.sub("^http", "ws", self._grid.url)
         trusted = self._client(ROUND_TRIP).ca_certs
         try:
@@ -160,7 +157,6 @@ class GridLauncher:
         return GridStatus(offered, len(chrome), chrome.count(None))
 
     def check(self) -> Check:
-        """Check that the Grid answers, and has a free slot for Chrome."""
         try:
             status = self.status()
         except BrowserError as error:
@@ -182,7 +178,7 @@ class GridLauncher:
                 driver.quit()
 
     def is_gone(self) -> bool:
-        """Ask the Grid for the session; True where it has none any more."""
+        """Ask the Grid for the session; True if it has none any more."""
         try:
             _ = self._driver and self._driver.window_handles
         except _FAILURES:
@@ -190,7 +186,6 @@ class GridLauncher:
         return False
 
     def explain(self, error: BaseException) -> str:
-        """Return the error of a session, and its likely reason."""
         text = self._clean(error)
         if "net::err_" in text.lower():
             return (
@@ -215,8 +210,7 @@ class GridLauncher:
         client.timeout = Timeout(connect=CONNECT_TIMEOUT, read=read)
         return client
 
-    def _why_none(self, error: BaseException) -> str:
-        """The reason why there is no session, and the way out."""
+    def _why_no_session(self, error: BaseException) -> str:
         try:
             status = self.status()
         except BrowserError as why:
@@ -237,13 +231,12 @@ class GridLauncher:
             )
         elif "chrome" in lowered and "exited" in lowered:
             fix = (
-                ". Where its node runs as root, it needs --miniwob-capabilities="
+                ". If its node runs as root, it needs --miniwob-capabilities="
                 """'{"goog:chromeOptions": {"args": ["--no-sandbox"]}}'"""
             )
         return f"{self._where} opened no session: {said}{fix}"
 
     def _clean(self, what: object) -> str:
-        """The first line of an error or a text, without secrets."""
         text = first_line(what) if isinstance(what, BaseException) else str(what)
         return shorten(mask(text, self._grid.secrets))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
 from pytest_miniwob_agent.core.text import counted, sanitize_line
-from pytest_miniwob_agent.plugin.reading import of_ini_file
+from pytest_miniwob_agent.plugin.reading import read_ini_option
 from pytest_miniwob_agent.results.file import read_results
 
 JUDGES = {
@@ -96,7 +96,7 @@ def capture(options: Namespace) -> int:
     """Write the test; return 1 if the run fails and is not kept."""
     name = _identifier(options.name or options.goal)
     file = options.folder / f"test_{name}.py"
-    model = options.model or of_ini_file("model")
+    model = options.model or read_ini_option("model")
     if not options.program:
         raise UsageError("name the program after --, such as: -- node agent.mjs")
     if not model:
@@ -167,7 +167,7 @@ def _test(options: Namespace, name: str, model: str, file: Path) -> str:
 
 
 def _files() -> set[Path]:
-    folder: Path = of_ini_file("cassettes")
+    folder: Path = read_ini_option("cassettes")
     return {path for path in folder.rglob("*") if path.is_file()}
 
 

@@ -10,8 +10,8 @@ from pytest_miniwob_agent.core.secrets import find
 NO_KEY = "none"
 """The value of variables for keys: the server of the item takes any."""
 
+# Names of variables that may hold a key.
 _KEY = re.compile("key|token|secret|passw|credential|auth", re.IGNORECASE)
-"""Names of variables that may hold a key."""
 
 BELOW_V1 = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 """Variables for an address that ends in `/v1`: `openai` in Python and Node, LangChain, LiteLLM, the
