@@ -38,7 +38,7 @@ from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.text import listed
-from pytest_miniwob_agent.models.apis import answer_of, response_to
+from pytest_miniwob_agent.models.apis import parse_answer, response_to
 from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
@@ -275,7 +275,7 @@ class RecordedModel(ChatCalls):
             with self._mutex:
                 self.tape.add(call, number)
             return call
-        answer = answer_of(asked.path, response.content, response.content_type)
+        answer = parse_answer(asked.path, response.content, response.content_type)
         call = Call(asked, answer, origin)
         usage = call.completion.usage
         with self._mutex:

@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.secrets import Secret, find
 from pytest_miniwob_agent.models.api import digests_in, read_events, without_pictures
-from pytest_miniwob_agent.models.apis import CHAT, api_of, completion_of
+from pytest_miniwob_agent.models.apis import CHAT, api_of, parse_completion
 
 NOT_RECORDED = ("created", "id")
 """The fields of a chat completion that are not stored, as they differ at every call."""
@@ -144,7 +144,7 @@ class Call:
     @cached_property
     def completion(self) -> Completion:
         """The completion that the answer holds."""
-        return completion_of(self.request.path, self.answer, self.status)
+        return parse_completion(self.request.path, self.answer, self.status)
 
     @property
     def of_test(self) -> bool:

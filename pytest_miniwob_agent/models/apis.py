@@ -85,10 +85,10 @@ def path_of(url_path: str) -> str:
     return next((path for end, path in ends.items() if url_path.endswith(end)), url_path)
 
 
-def answer_of(path: str, content: bytes, content_type: str = "") -> Any:
-    """Return the answer in a response's body, as it is recorded; None if it holds none.
+def parse_answer(path: str, content: bytes, content_type: str = "") -> Any:
+    """Return the answer in a response's body, as it is recorded; None if it is not an answer.
 
-    What is no character, such as half of a surrogate pair, becomes U+FFFD.
+    What is not a character, such as half of a surrogate pair, becomes U+FFFD.
     """
     try:
         streamed = content_type.partition(";")[0].strip() == EVENT_STREAM
@@ -105,18 +105,18 @@ def is_answer(path: str, answer: Any) -> bool:
     try:
         if isinstance(answer, list):
             return api is _OTHER
-        return isinstance(answer, str | Mapping) and api.is_answer(_json_of(api, answer))
+        return isinstance(answer, str | Mapping) and api.is_answer(_whole_answer(api, answer))
     except RecursionError:
         return False
 
 
-def completion_of(path: str, answer: Any, status: int = 200) -> Completion:
-    """Return what an answer says, which may be any JSON or text; that of a refused call why."""
+def parse_completion(path: str, answer: Any, status: int = 200) -> Completion:
+    """Return what an answer says, which may be any JSON or text; of a refused call, the reason."""
     if status != 200:
         reason = next((text_of(error.get("message")) for error in _errors_in(answer)), "")
         refusal = f"status {status}: {reason or canonical_json(answer)}"
         return Completion("", 0, 0, refusal=refusal, status=status)
-    parsed = _json_of(api_of(path), answer)
+    parsed = _whole_answer(api_of(path), answer)
     cached, written = cached_tokens(parsed)
     said = api_of(path).completion(parsed)
     return replace(said, cached_tokens=cached, written_tokens=written)
@@ -125,8 +125,8 @@ def completion_of(path: str, answer: Any, status: int = 200) -> Completion:
 def completion_in(path: str, response: ModelResponse) -> Completion:
     """Return what a response says."""
     if response.status != 200:
-        return completion_of(path, parsed_json(response.content), response.status)
-    return completion_of(path, answer_of(path, response.content, response.content_type))
+        return parse_completion(path, parsed_json(response.content), response.status)
+    return parse_completion(path, parse_answer(path, response.content, response.content_type))
 
 
 def response_to(
@@ -144,13 +144,12 @@ def response_to(
     return ModelResponse(answer.encode(), EVENT_STREAM)
 
 
-def usage_of_answer(path: str, answer: Any) -> Usage:
+def parse_usage(path: str, answer: Any) -> Usage:
     """Return the usage of one call; its answer may be any JSON or text."""
-    return completion_of(path, answer).usage
+    return parse_completion(path, answer).usage
 
 
-def _json_of(api: API, answer: Any) -> Mapping[str, Any]:
-    """Return an answer as one JSON object, that of a stream put together."""
+def _whole_answer(api: API, answer: Any) -> Mapping[str, Any]:
     if isinstance(answer, str):
         return well_formed(api.collect(read_events(answer)))
     return answer if isinstance(answer, Mapping) else {"answer": answer} if answer else {}
@@ -158,9 +157,9 @@ def _json_of(api: API, answer: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """An answer that holds no completion.
+    """An answer without a completion.
 
-    `reason` are a few words, by which such answers are counted, and `report` is one line: what came
+    `reason` is a few words, by which such answers are counted, and `report` is one line: what came
     back, and the option that helps. A `foreign` one is a web page, as from a wrong address.
     """
 
@@ -172,7 +171,7 @@ class Unusable:
 def describe_unusable(
     path: str, status: int, answer: object, body: Mapping[str, Any], content_type: str = ""
 ) -> Unusable:
-    """Describe an answer for which `answer_of` returns None.
+    """Describe an answer for which `parse_answer` returns None.
 
     Args:
         path: the path of the request.
@@ -211,7 +210,7 @@ def describe_unusable(
     prefix = "" if status == 200 else f"status {status}, "
     foreign = isinstance(answer, bytes) and answer.lstrip().startswith(b"<")
     hint = "; check --miniwob-base-url: most servers' addresses end in /v1" if foreign else ""
-    wanted = "no chat completion that has a text" if path == CHAT else "nothing to be recorded"
+    wanted = "no chat completion with text" if path == CHAT else "nothing to be recorded"
     return Unusable(
         "no text" if no_text else "no chat completion" if path == CHAT else "no answer",
         f"answered with {wanted}: {prefix}{shorten(mask(text))!r}{hint}",
@@ -219,21 +218,20 @@ def describe_unusable(
     )
 
 
+# For errors without a number: the words in them.
 _STATUSES = {
     "rate_limit": 429, "overloaded": 529, "timeout": 504, "unavailable": 503,
     "server_error": 500, "api_error": 500, "internal": 500,
 }  # fmt: skip
-"""The statuses that stand for words in an error which has no number."""
 
 
-def status_of_error(answer: Any) -> int | None:
-    """Return the status that an error in an answer of status 200 stands for; None if it has none.
-
-    OpenRouter reports errors of its providers so, and every API those after the start of a stream.
+def find_error_status(answer: Any) -> int | None:
+    """Return the status that an error in an answer of status 200 means, or None.
 
     Args:
         answer: parsed JSON, or the list of a stream's events.
     """
+    # OpenRouter reports errors of its providers so, and every API those after a stream's start.
     for error in _errors_in(answer):
         words = " ".join(str(error.get(name)) for name in ("code", "type", "status")).lower()
         if number := re.search(r"\b[45]\d\d\b", words):
@@ -244,7 +242,6 @@ def status_of_error(answer: Any) -> int | None:
 
 
 def _errors_in(answer: Any) -> list[Mapping[str, Any]]:
-    """Return the errors in an answer, or in the events of a stream."""
     found: list[Any] = []
     for part in mappings(answer if isinstance(answer, list) else [answer]):
         choices, response = mappings(part.get("choices")), part.get("response")
@@ -254,7 +251,7 @@ def _errors_in(answer: Any) -> list[Mapping[str, Any]]:
 
 
 def parsed_json(content: bytes) -> Any:
-    """Return parsed JSON; None if it is none."""
+    """Return parsed JSON; None if it is not JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError):

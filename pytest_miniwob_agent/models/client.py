@@ -24,13 +24,13 @@ from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, shorten
 from pytest_miniwob_agent.models.api import EVENT_STREAM, OPENAI, Provider, read_events
 from pytest_miniwob_agent.models.apis import (
-    answer_of,
     describe_unusable,
+    find_error_status,
+    parse_answer,
+    parse_usage,
     parsed_json,
     path_of,
     provider_of,
-    status_of_error,
-    usage_of_answer,
 )
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.http import httpx
@@ -223,11 +223,11 @@ class LiveModel:
                     raise
                 return _refusal(error.response)
             kind, content = answer.headers.get("content-type", "application/json"), answer.content
-            if answer.status_code != 200 or answer_of(request.path, content, kind) is None:
+            if answer.status_code != 200 or parse_answer(request.path, content, kind) is None:
                 unusable = describe_unusable(
                     request.path, answer.status_code, content, request.body, kind
                 )
-                usage = usage_of_answer(request.path, parsed_json(content))
+                usage = parse_usage(request.path, parsed_json(content))
                 self._on_unusable(unusable.reason, usage)
                 if unusable.foreign:
                     raise PermanentError(unusable.report, of_call=True)
@@ -327,8 +327,8 @@ class _Attempts(httpx.BaseTransport):
             response = self._send(request, payment)
             if payment.answered:
                 path, kind = path_of(request.url.path), response.headers.get("content-type", "")
-                answer = answer_of(path, response.content, kind) or parsed_json(response.content)
-                payment.usage = usage_of_answer(path, answer)
+                answer = parse_answer(path, response.content, kind) or parsed_json(response.content)
+                payment.usage = parse_usage(path, answer)
             return response
 
     def _send(self, request: httpx.Request, payment: Payment) -> httpx.Response:
@@ -354,7 +354,7 @@ class _Attempts(httpx.BaseTransport):
             response.close()
             if payment.answered and not complete:
                 self._on_unusable("cut off or not decodable", payment.usage)
-        if payment.answered and (status := status_of_error(_parsed(response))):
+        if payment.answered and (status := find_error_status(_parsed(response))):
             payment.answered, response.status_code = False, status
         # After these a client asks for a page, and does not repeat the call.
         if response.status_code in (301, 302, 303) and "location" in response.headers:

@@ -22,10 +22,10 @@ from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.api import mappings
 from pytest_miniwob_agent.models.apis import (
     CHAT,
-    answer_of,
     api_of,
     completion_in,
-    completion_of,
+    parse_answer,
+    parse_completion,
     path_of,
 )
 
@@ -145,10 +145,10 @@ def read_completion(response: ModelResponse, *, text_only: bool = False) -> Comp
     if response.status != 200:
         refusal = completion_in(CHAT, response).refusal
         raise CallRefused(f"the model's server refused the call: {refusal}")
-    answer = answer_of(CHAT, response.content, response.content_type)
+    answer = parse_answer(CHAT, response.content, response.content_type)
     if answer is None:
         raise ModelError("the model's answer is not a chat completion with text")
-    completion = completion_of(CHAT, answer)
+    completion = parse_completion(CHAT, answer)
     reason = ""
     if text_only and completion.refusal:
         reason = f"it refused, {shorten(completion.refusal)!r}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.protocols import HTTPModel
-from pytest_miniwob_agent.models.apis import answer_of, completion_of
+from pytest_miniwob_agent.models.apis import parse_answer, parse_completion
 from pytest_miniwob_agent.testing.fakes import ScriptedLLM
 
 
@@ -54,10 +54,10 @@ class FaultyLLM(ScriptedLLM):
         """Return the other model's answer, or what is made of it."""
         self.requests.append(request)
         response = self._llm.post(request, origin)
-        answer = answer_of(request.path, response.content, response.content_type)
+        answer = parse_answer(request.path, response.content, response.content_type)
         if self.damaged or len(self.requests) < self._call or answer is None:
             return response
-        completion = completion_of(request.path, answer)
+        completion = parse_completion(request.path, answer)
         if (faulty := self._fault(completion)) == completion:
             return response
         self.damaged = len(self.requests)

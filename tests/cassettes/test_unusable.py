@@ -6,7 +6,7 @@ import pytest
 from support.answers import completion, completion_of, response
 
 from pytest_miniwob_agent.core.chat import Usage
-from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, usage_of_answer
+from pytest_miniwob_agent.models.apis import CHAT, describe_unusable, parse_usage
 
 PRICES = "--miniwob-prices=m 1e4 1e4"
 
@@ -87,8 +87,8 @@ def with_choice(**choice):
             with_choice(finish_reason="content_filter"), {},
             "held back by a content filter", "the server's content filter held it back",
         ),
-        (completion_of(None), {}, "no text", "no chat completion that has a text: "),
-        ({"choices": "n/a"}, {}, "no chat completion", "no chat completion that has a text: "),
+        (completion_of(None), {}, "no text", "no chat completion with text: "),
+        ({"choices": "n/a"}, {}, "no chat completion", "no chat completion with text: "),
     ],
 )  # fmt: skip
 def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, report):
@@ -101,4 +101,4 @@ def test_the_reason_is_named_and_the_option_that_helps(body, request_, reason, r
 @pytest.mark.parametrize("count", [-1, True, 1.5, "7", None, 10**400])
 def test_an_impossible_token_count_is_unknown(count):
     body = completion_of(None) | {"usage": {"prompt_tokens": 11, "completion_tokens": count}}
-    assert usage_of_answer(CHAT, body) == Usage(1, uncounted=1)
+    assert parse_usage(CHAT, body) == Usage(1, uncounted=1)

@@ -17,7 +17,7 @@ from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT
 from pytest_miniwob_agent.models.client import LiveModel
 
-NO_TEXT = "answered with no chat completion that has a text: "
+NO_TEXT = "answered with no chat completion with text: "
 
 # Answers, and the beginning of the error for each. All of them arrive in full: the client must not
 # call again, since each call is paid.

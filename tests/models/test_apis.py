@@ -10,10 +10,10 @@ from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.api import read_events
 from pytest_miniwob_agent.models.apis import (
     CHAT,
-    answer_of,
     api_of,
-    completion_of,
     is_answer,
+    parse_answer,
+    parse_completion,
     path_of,
 )
 
@@ -48,7 +48,7 @@ def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
     ends = {"usage"} if path == "/v1/messages" else {"id", "created"}  # zero counts; not in chunks
     for name in answer.keys() - (ends if path != "/v1/responses" else set()):
         assert collected[name] == answer[name], name
-    for read in (completion_of(path, answer), completion_of(path, stream)):
+    for read in (parse_completion(path, answer), parse_completion(path, stream)):
         assert (read.text, read.tool_calls, read.model) == (said.text, said.tool_calls, "m")
         if path != "/v1/messages":
             assert read.completion_tokens == said.completion_tokens
@@ -72,7 +72,7 @@ def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
 def test_of_a_prompts_tokens_those_of_the_providers_cache_are_known(path, usage, cached, written):
     name, said = ("usageMetadata", "candidatesTokenCount") if path == GEMINI else ("usage", None)
     said = said or ("completion_tokens" if path == CHAT else "output_tokens")
-    found = completion_of(path, {name: {**usage, said: 1}}).usage
+    found = parse_completion(path, {name: {**usage, said: 1}}).usage
     assert (found.prompt, found.cached, found.written) == (9, cached, written)
 
 
@@ -84,7 +84,7 @@ def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(pa
     ends = {CHAT: 2, "/v1/responses": 1, "/v1/messages": 2, GEMINI: 1}[path]
     for length in range(len(events) - ends + 1):
         cut = stream_of(events[:length])
-        assert answer_of(path, cut.encode(), "text/event-stream; charset=utf-8") is None, length
+        assert parse_answer(path, cut.encode(), "text/event-stream; charset=utf-8") is None, length
     assert is_answer(path, stream_of(events))
     error = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
     assert not is_answer(path, stream_of([*events[:1], error]))
@@ -101,7 +101,7 @@ def test_an_answer_is_read_whole():
         ],
         "usage": {"prompt_tokens": 1, "completion_tokens": 2},
     }
-    said = completion_of(CHAT, chat)
+    said = parse_completion(CHAT, chat)
     assert (said.text, said.reasoning, said.refusal) == ("", "Hm.", "No.")
     assert said.others == (Completion("Second.", finish_reason="stop"),)
     messages = {
@@ -113,10 +113,10 @@ def test_an_answer_is_read_whole():
         "stop_reason": "tool_use",
         "usage": {"input_tokens": 1, "cache_read_input_tokens": 4, "output_tokens": 2},
     }
-    said = completion_of("/v1/messages", messages)
+    said = parse_completion("/v1/messages", messages)
     assert (said.text, said.reasoning, said.prompt_tokens) == ("Yes.", "Hm.", 5)
     assert said.tool_calls == (ToolCall("t", "click", '{"id": 1}'),)
-    assert completion_of("/v1/messages", api_of("/v1/messages").stream(messages)) == said
+    assert parse_completion("/v1/messages", api_of("/v1/messages").stream(messages)) == said
     responses = {
         "status": "incomplete",
         "incomplete_details": {"reason": "max_output_tokens"},
@@ -126,10 +126,10 @@ def test_an_answer_is_read_whole():
             {"type": "function_call", "call_id": "c", "name": "click", "arguments": "{"},
         ],
     }
-    said = completion_of("/v1/responses", responses)
+    said = parse_completion("/v1/responses", responses)
     assert (said.reasoning, said.refusal, said.finish_reason) == ("Hm.", "No.", "max_output_tokens")
     assert said.tool_calls == (ToolCall("c", "click", "{"),)
-    assert completion_of("/v1/responses", api_of("/v1/responses").stream(responses)) == said
+    assert parse_completion("/v1/responses", api_of("/v1/responses").stream(responses)) == said
 
 
 CALL = {"id": "a", "type": "function", "function": {"name": "click", "arguments": '{"x": 1}'}}
@@ -174,11 +174,11 @@ THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "SIG"}
 )  # fmt: skip
 def test_the_message_to_go_on_with_is_the_one_that_came_less_what_is_refused(came, back):
     answer = {"choices": [{"message": {"role": "assistant", **came}, "finish_reason": "stop"}]}
-    said = completion_of(CHAT, answer)
+    said = parse_completion(CHAT, answer)
     assert said.message == {"role": "assistant", **back}
     said.message.clear()
     assert said.message == {"role": "assistant", **back}
-    streamed = completion_of(CHAT, api_of(CHAT).stream(answer))
+    streamed = parse_completion(CHAT, api_of(CHAT).stream(answer))
     assert streamed == said
     if back == {"content": "Yes."} or back.get("tool_calls") == [CALL]:
         assert "original" not in to_data(said)
@@ -296,7 +296,7 @@ def test_the_pieces_of_what_a_provider_adds_are_put_together(kind):
     chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     chunks[0]["choices"][0]["delta"]["role"] = "assistant"
     end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "citations": ["c"]}
-    said = completion_of(CHAT, stream_of([*chunks, end]))
+    said = parse_completion(CHAT, stream_of([*chunks, end]))
     assert said.message == {"role": "assistant", **message}
     assert said.reasoning == ("Hm." if "Mistral" in kind or "LiteLLM" in kind else None)
     assert said.text == ("Yes." if "Mistral" in kind else message["content"] or "")
@@ -363,13 +363,13 @@ def test_a_request_and_an_answer_of_gemini_are_read_whole():
             "modelVersion": "gemini-x",
         },
     ]  # fmt: skip
-    said = completion_of(GEMINI, stream_of(events))
+    said = parse_completion(GEMINI, stream_of(events))
     assert (said.text, said.reasoning, said.tokens) == ("I click.", "Hm.", (5, 5))
     assert said.tool_calls == (ToolCall("", "go", "{}"),)
     assert (said.model, said.finish_reason) == ("gemini-x", "max_tokens")
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
     assert is_answer(GEMINI, blocked)
-    assert completion_of(GEMINI, blocked).refusal == "SAFETY"
+    assert parse_completion(GEMINI, blocked).refusal == "SAFETY"
     assert api_of("/v1beta/models/g:countTokens").path == ""
 
 
@@ -393,11 +393,11 @@ def test_requests_and_answers_of_any_form_are_read_without_an_error(path):
 
 
 def test_other_json_is_an_answer_as_it_is():
-    assert answer_of("/v1/embeddings", b'[{"a": 1}]') == [{"a": 1}]
-    assert completion_of("/v1/embeddings", [{"a": 1}]).text == '{"answer":[{"a":1}]}'
-    assert str(answer_of("/v1/embeddings", b'{"a": NaN}')) == "{'a': nan}"
-    assert answer_of("/v1/embeddings", b"<html>") is None
-    assert answer_of(CHAT, b"[]") is None
+    assert parse_answer("/v1/embeddings", b'[{"a": 1}]') == [{"a": 1}]
+    assert parse_completion("/v1/embeddings", [{"a": 1}]).text == '{"answer":[{"a":1}]}'
+    assert str(parse_answer("/v1/embeddings", b'{"a": NaN}')) == "{'a': nan}"
+    assert parse_answer("/v1/embeddings", b"<html>") is None
+    assert parse_answer(CHAT, b"[]") is None
 
 
 @pytest.mark.parametrize(

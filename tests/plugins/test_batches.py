@@ -285,7 +285,7 @@ def test_requests_without_a_completion_are_submitted_again(folder, server, batch
     del server.files["file-3"]
     out = batch("fetch", code=1)
     assert f"  {first}: no answer came back\n" in out
-    assert f"  {second}: answered with no chat completion that has a text" in out
+    assert f"  {second}: answered with no chat completion with text" in out
     assert not (folder / ".miniwob/answers.jsonl").exists()
     assert batch("submit").count("submitted\n") == 2
 

@@ -16,7 +16,7 @@ from pytest_miniwob_agent import (
     TrialEnded,
 )
 from pytest_miniwob_agent.agents.registry import load_agent
-from pytest_miniwob_agent.models.apis import CHAT, completion_of
+from pytest_miniwob_agent.models.apis import CHAT, parse_completion
 from pytest_miniwob_agent.plugins.tools.agent import CALLS_LIMIT, SCREENS_LIMIT, ToolsAgent
 from pytest_miniwob_agent.testing import FakePage
 
@@ -193,9 +193,9 @@ def test_what_a_provider_adds_goes_back_with_the_answer():
             {"id": signed, "type": "function", "function": {**function, "arguments": "{"}},
         ],
     }  # fmt: skip
-    answer = completion_of(CHAT, {"choices": [{"message": message, "finish_reason": "stop"}]})
+    answer = parse_completion(CHAT, {"choices": [{"message": message, "finish_reason": "stop"}]})
     thought = {"role": "assistant", "content": "Hm.", "thinking_blocks": [{"signature": "SIG"}]}
-    silent = completion_of(CHAT, {"choices": [{"message": thought, "finish_reason": "stop"}]})
+    silent = parse_completion(CHAT, {"choices": [{"message": thought, "finish_reason": "stop"}]})
     _, requests, _ = play([answer, silent, calls(click(3))])
     back = requests[-1]["messages"]
     assert back[2] == {
