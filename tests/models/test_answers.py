@@ -235,7 +235,7 @@ STREAMS = {
     "cut off": ([{"delta": {"content": "cl"}}], "a stream that was cut off before its end"),
     "an error": (
         [{"delta": {"content": "cl"}}, {"error": {"message": "the GPU fell off"}}],
-        """a text: '{"message":"the GPU fell off"}'""",
+        """with text: '{"message":"the GPU fell off"}'""",
     ),
 }  # fmt: skip
 
