@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.secrets import Secret, find
 from pytest_miniwob_agent.models.api import digests_in, read_events, without_pictures
-from pytest_miniwob_agent.models.apis import CHAT, api_of, parse_completion
+from pytest_miniwob_agent.models.apis import CHAT, find_api, parse_completion
 
 NOT_RECORDED = ("created", "id")
 """The fields of a chat completion that are not stored, as they differ at every call."""
@@ -68,17 +68,17 @@ class Request:
     @property
     def is_known(self) -> bool:
         """True if the API is one whose messages, tools and parameters can be read."""
-        return bool(api_of(self.path).path)
+        return bool(find_api(self.path).path)
 
     @property
     def messages(self) -> list[Message]:
         """The messages of the request, to read."""
-        return api_of(self.path).messages(self.body)
+        return find_api(self.path).messages(self.body)
 
     @property
     def tools(self) -> dict[str, Any]:
         """The tools that the request offers, by name."""
-        return api_of(self.path).tools(self.body)
+        return find_api(self.path).tools(self.body)
 
     @property
     def text(self) -> str:

@@ -14,7 +14,7 @@ from pytest_miniwob_agent.core.errors import CallLimit, UsageError
 from pytest_miniwob_agent.core.events import Called, Completion, Origin
 from pytest_miniwob_agent.core.protocols import HTTPModel, Model
 from pytest_miniwob_agent.episode.trace import Trace
-from pytest_miniwob_agent.models.apis import api_of, completion_in, response_to
+from pytest_miniwob_agent.models.apis import completion_in, find_api, response_to
 from pytest_miniwob_agent.models.requests import (
     ChatCalls,
     ModelServer,
@@ -103,7 +103,7 @@ class AgentLLM(ChatCalls):
                 return None
             self._calls += 1
         said = Completion("The task is over.", model=self.model, finish_reason="stop")
-        answer = api_of(request.path).answer(said)
+        answer = find_api(request.path).answer(said)
         return response_to(request.path, request.body, answer, "after-the-end")
 
     def _http_model(self, part: str) -> HTTPModel:
@@ -154,7 +154,7 @@ class AgentLLM(ChatCalls):
         """
         if request is None or text is not None:
             return text or "", (), ()
-        api = api_of(request.path)
+        api = find_api(request.path)
         messages = tuple(api.messages(request.body))
         with self._mutex:
             known, self._conversation = self._conversation, messages

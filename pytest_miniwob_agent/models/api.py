@@ -246,7 +246,7 @@ def mappings(value: Any) -> list[Mapping[str, Any]]:
     return [item for item in value if isinstance(item, Mapping)] if is_list else []
 
 
-def text_of(value: Any) -> str:
+def string(value: Any) -> str:
     """Return the value if it is a string, otherwise an empty one."""
     return value if isinstance(value, str) else ""
 
@@ -312,7 +312,7 @@ def _continues(items: Sequence[Any], at: int, piece: Any) -> bool:
 
 def tool_call(id_: Any, name: Any, arguments: Any) -> ToolCall:
     """Return a call of a tool."""
-    return ToolCall(text_of(id_), text_of(name), json_text(arguments))
+    return ToolCall(string(id_), string(name), json_text(arguments))
 
 
 def content_text(content: Any) -> str:

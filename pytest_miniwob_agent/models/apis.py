@@ -26,7 +26,7 @@ from pytest_miniwob_agent.models.api import (
     mapping,
     mappings,
     read_events,
-    text_of,
+    string,
 )
 from pytest_miniwob_agent.models.openai_apis import ChatCompletions, Responses
 from pytest_miniwob_agent.models.params import OPTION
@@ -43,34 +43,34 @@ BINARY = re.compile("audio/|image/|video/|application/octet-stream")
 
 
 @cache
-def _read_plugins() -> dict[API, str]:
-    """Return the APIs of all plugins, with their names: a recording is read without pytest, too."""
+def _plugin_apis() -> dict[API, str]:
+    # Recordings are read without pytest, too.
     hooks: list[Any] = without_pytest().pytest_miniwob_apis.get_hookimpls()
     return {api: hook.plugin_name for hook in hooks for api in hook.function()}
 
 
 def _apis() -> Iterator[API]:
     yield from _OWN
-    yield from _read_plugins()
+    yield from _plugin_apis()
 
 
-def api_of(path: str) -> API:
+def find_api(path: str) -> API:
     """Return the API that reads requests to a path."""
     return next((api for api in _apis() if api.reads(path)), _OTHER)
 
 
 def find_plugin(path: str) -> str:
     """Return the name of the plugin that reads requests to a path; empty for the engine."""
-    api = api_of(path)
-    return "" if api in (*_OWN, _OTHER) else _read_plugins()[api]
+    api = find_api(path)
+    return "" if api in (*_OWN, _OTHER) else _plugin_apis()[api]
 
 
-def provider_of(path: str) -> Provider:
+def find_provider(path: str) -> Provider:
     """Return the provider of requests to a path, or to one below it such as `count_tokens`."""
     return next((api for api in _apis() if path.startswith(api.path)), _OTHER).provider
 
 
-def path_of(url_path: str) -> str:
+def recorded_path(url_path: str) -> str:
     """Return the path of a request as cassettes name it, from that of its URL.
 
     The server's own part is left out, so that calls which were recorded through a gateway are
@@ -101,7 +101,7 @@ def parse_answer(path: str, content: bytes, content_type: str = "") -> Any:
 
 def is_answer(path: str, answer: Any) -> bool:
     """Return True for what may be recorded as an answer: any but an error or an empty one."""
-    api = api_of(path)
+    api = find_api(path)
     try:
         if isinstance(answer, list):
             return api is _OTHER
@@ -113,12 +113,12 @@ def is_answer(path: str, answer: Any) -> bool:
 def parse_completion(path: str, answer: Any, status: int = 200) -> Completion:
     """Return what an answer says, which may be any JSON or text; of a refused call, the reason."""
     if status != 200:
-        reason = next((text_of(error.get("message")) for error in _errors_in(answer)), "")
+        reason = next((string(error.get("message")) for error in _errors_in(answer)), "")
         refusal = f"status {status}: {reason or canonical_json(answer)}"
         return Completion("", 0, 0, refusal=refusal, status=status)
-    parsed = _whole_answer(api_of(path), answer)
+    parsed = _whole_answer(find_api(path), answer)
     cached, written = cached_tokens(parsed)
-    said = api_of(path).completion(parsed)
+    said = find_api(path).completion(parsed)
     return replace(said, cached_tokens=cached, written_tokens=written)
 
 
@@ -133,7 +133,7 @@ def response_to(
     path: str, body: Mapping[str, Any], answer: Any, digest: str = "", status: int = 200
 ) -> ModelResponse:
     """Return an answer in the form that its request asks for; its id is made of `digest`."""
-    api = api_of(path)
+    api = find_api(path)
     if isinstance(answer, list) or status != 200:
         return ModelResponse(json.dumps(answer).encode(), status=status)
     if not isinstance(answer, str):
@@ -187,7 +187,7 @@ def describe_unusable(
     parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
     if content_type.startswith(EVENT_STREAM):
         events = read_events(text)
-        parsed = api_of(path).collect(events)
+        parsed = find_api(path).collect(events)
         if errors := _errors_in(events):
             text = canonical_json(errors[0])
         elif events and not parsed:

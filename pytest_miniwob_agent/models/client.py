@@ -26,11 +26,11 @@ from pytest_miniwob_agent.models.api import EVENT_STREAM, OPENAI, Provider, read
 from pytest_miniwob_agent.models.apis import (
     describe_unusable,
     find_error_status,
+    find_provider,
     parse_answer,
     parse_usage,
     parsed_json,
-    path_of,
-    provider_of,
+    recorded_path,
 )
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.http import httpx
@@ -93,7 +93,7 @@ class Keys:
 
     def headers(self, path: str) -> dict[str, Any]:
         """Return the headers that carry the key; empty if OpenAI's client adds it."""
-        provider = provider_of(path)
+        provider = find_provider(path)
         if provider.key_header is None:
             return {}
         key = self.key(provider)
@@ -103,7 +103,7 @@ class Keys:
 
     def server(self, path: str) -> str:
         """Return the server of requests to a path; empty for OpenAI's, which its client knows."""
-        return (split_url(self.address or provider_of(path).url)[0] or "").rstrip("/")
+        return (split_url(self.address or find_provider(path).url)[0] or "").rstrip("/")
 
     def url(self, path: str) -> str:
         """Return the address of a request: the server's own path takes the place of `/v1`."""
@@ -211,7 +211,7 @@ class LiveModel:
         if "timeout" in self._params:
             options["timeout"] = self._params["timeout"]
         client = self._client
-        if provider_of(request.path) is not OPENAI:
+        if find_provider(request.path) is not OPENAI:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
         known = {*self._sent_only, *sent_only_strings({"extra_headers": sent}, None)}
         with self._errors(origin.purpose, request.path, known), self._past_mocks():
@@ -275,7 +275,7 @@ class LiveModel:
                 reason += f'; raise "timeout" in {OPTION}' if part == "read" else ""
             raise failed(reason + _times(error.request), cause) from None
         except openai.APIStatusError as error:
-            names = self._keys.variables(provider_of(path))
+            names = self._keys.variables(find_provider(path))
             advice = _advice_on_refusal(error, self._model, self._params, names)
             reason = f"refused the call: {sanitize_line(error)}{_times(error.request)}"
             reason += f"; {advice}" if advice else ""
@@ -326,7 +326,10 @@ class _Attempts(httpx.BaseTransport):
         with nullcontext(Payment()) if self._budget is None else self._budget.call() as payment:
             response = self._send(request, payment)
             if payment.answered:
-                path, kind = path_of(request.url.path), response.headers.get("content-type", "")
+                path, kind = (
+                    recorded_path(request.url.path),
+                    response.headers.get("content-type", ""),
+                )
                 answer = parse_answer(path, response.content, kind) or parsed_json(response.content)
                 payment.usage = parse_usage(path, answer)
             return response

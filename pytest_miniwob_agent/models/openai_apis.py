@@ -16,7 +16,7 @@ from pytest_miniwob_agent.models.api import (
     json_text,
     mapping,
     mappings,
-    text_of,
+    string,
     tool_call,
 )
 
@@ -29,10 +29,10 @@ class ChatCompletions(API):
     def messages(self, body: Mapping[str, Any]) -> list[Message]:
         return [
             Message(
-                text_of(message.get("role")),
+                string(message.get("role")),
                 content_text(message.get("content")),
                 _tool_calls(message),
-                text_of(message.get("tool_call_id")) or None,
+                string(message.get("tool_call_id")) or None,
             )
             for message in mappings(body.get("messages"))
         ]
@@ -40,7 +40,7 @@ class ChatCompletions(API):
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         tools = mappings(body.get("tools"))
         functions = [mapping(tool.get("function")) for tool in tools]
-        return {text_of(function.get("name")): function for function in functions}
+        return {string(function.get("name")): function for function in functions}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         choice = next(iter(mappings(answer.get("choices"))), {})
@@ -59,8 +59,8 @@ class ChatCompletions(API):
             first,
             prompt_tokens=token_count(usage.get("prompt_tokens")),
             completion_tokens=token_count(usage.get("completion_tokens")),
-            model=text_of(answer.get("model")) or None,
-            system_fingerprint=text_of(answer.get("system_fingerprint")) or None,
+            model=string(answer.get("model")) or None,
+            system_fingerprint=string(answer.get("system_fingerprint")) or None,
             others=tuple(others),
         )
 
@@ -143,9 +143,9 @@ def _choice(choice: Mapping[str, Any]) -> Completion:
     said = Completion(
         content_text(content),
         tool_calls=_tool_calls(message),
-        finish_reason=text_of(choice.get("finish_reason")) or None,
-        reasoning=text_of(reasoning) or "\n".join(map(content_text, thoughts)) or None,
-        refusal=text_of(message.get("refusal")) or None,
+        finish_reason=string(choice.get("finish_reason")) or None,
+        reasoning=string(reasoning) or "\n".join(map(content_text, thoughts)) or None,
+        refusal=string(message.get("refusal")) or None,
     )
     back = _sent_back(message, said.message)
     return said if back == said.message else replace(said, original=back)
@@ -196,7 +196,7 @@ class Responses(API):
         found = []
         if instructions := content_text(body.get("instructions")):
             found.append(Message("system", instructions))
-        if previous := text_of(body.get("previous_response_id")):
+        if previous := string(body.get("previous_response_id")):
             found.append(Message("earlier", f"[the conversation up to {previous}]"))
         items = body.get("input")
         if isinstance(items, str):
@@ -205,7 +205,7 @@ class Responses(API):
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         tools = mappings(body.get("tools"))
-        return {text_of(tool.get("name") or tool.get("type")): tool for tool in tools}
+        return {string(tool.get("name") or tool.get("type")): tool for tool in tools}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         return bool(answer) and not answer.get("error")
@@ -218,14 +218,14 @@ class Responses(API):
         thoughts = [_reasoning(item) for item in items if item.get("type") == "reasoning"]
         incomplete = mapping(answer.get("incomplete_details")).get("reason")
         return Completion(
-            "".join(text_of(part.get("text")) for part in said),
+            "".join(string(part.get("text")) for part in said),
             token_count(usage.get("input_tokens")),
             token_count(usage.get("output_tokens")),
-            text_of(answer.get("model")) or None,
+            string(answer.get("model")) or None,
             tool_calls=tuple(filter(None, map(_tool_call, items))),
-            finish_reason=text_of(incomplete or answer.get("status")) or None,
+            finish_reason=string(incomplete or answer.get("status")) or None,
             reasoning="\n".join(thoughts) or None,
-            refusal="".join(text_of(p.get("refusal")) for p in said) or None,
+            refusal="".join(string(p.get("refusal")) for p in said) or None,
         )
 
     def answer(self, completion: Completion) -> dict[str, Any]:
@@ -292,7 +292,7 @@ def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
             name = "refusal" if part.get("type") == "refusal" else "text"
             kind = f"response.{name}" if name == "refusal" else "response.output_text"
             here = {**where, "content_index": number}
-            said = text_of(part.get(name))
+            said = string(part.get(name))
             middle += [
                 {"type": "response.content_part.added", **here, "part": {**part, name: ""}},
                 {"type": f"{kind}.delta", **here, "delta": said, "logprobs": []},
@@ -302,7 +302,7 @@ def _item_events(index: int, item: Mapping[str, Any]) -> list[dict[str, Any]]:
     elif item.get("type") == "function_call":
         begun["arguments"] = ""
         kind = "response.function_call_arguments"
-        given, name = text_of(item.get("arguments")), text_of(item.get("name"))
+        given, name = string(item.get("arguments")), string(item.get("name"))
         middle = [
             {"type": f"{kind}.delta", **where, "delta": given},
             {"type": f"{kind}.done", **where, "arguments": given, "name": name},
@@ -320,12 +320,12 @@ def _message(item: Mapping[str, Any]) -> Message:
         return Message("assistant", "", (call,))
     if kind in ("function_call_output", "custom_tool_call_output"):
         output = content_text(item.get("output"))
-        return Message("tool", output, tool_call_id=text_of(item.get("call_id")) or None)
+        return Message("tool", output, tool_call_id=string(item.get("call_id")) or None)
     if kind == "message":
-        return Message(text_of(item.get("role")), content_text(item.get("content")))
+        return Message(string(item.get("role")), content_text(item.get("content")))
     if kind == "reasoning":
         return Message("reasoning", _reasoning(item))
-    return Message(text_of(kind), json_text(dict(item)))
+    return Message(string(kind), json_text(dict(item)))
 
 
 def _reasoning(item: Mapping[str, Any]) -> str:

@@ -22,11 +22,11 @@ from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.api import mappings
 from pytest_miniwob_agent.models.apis import (
     CHAT,
-    api_of,
     completion_in,
+    find_api,
     parse_answer,
     parse_completion,
-    path_of,
+    recorded_path,
 )
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def parse_request(
     if not isinstance(body, dict):
         raise refusal(400, f"the request to {path} is not a JSON object")
     pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"]
-    return ModelRequest(path_of(path), body, dict(headers), urlencode(pairs))
+    return ModelRequest(recorded_path(path), body, dict(headers), urlencode(pairs))
 
 
 def _decoded(content: bytes, encoding: str) -> bytes:
@@ -302,8 +302,8 @@ class ModelServer:
             raise refusal(403, "this address is not the item's llm.base_url")
         path = path.removeprefix(self._secret).rstrip("/")
         served = _SERVED.fullmatch(path)
-        own = path_of(f"/v1{path}")
-        if served is None and not api_of(own).path:
+        own = recorded_path(f"/v1{path}")
+        if served is None and not find_api(own).path:
             raise refusal(404, f"{path or '/'} is not served by llm.base_url. {_OFFER}")
         kind = environ.get("CONTENT_TYPE", "").lower()
         if environ["REQUEST_METHOD"] == "POST" and not kind.startswith("application/json"):
@@ -315,7 +315,7 @@ class ModelServer:
 
 def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
     # Some frameworks fail without counts. The item knows that there are none.
-    usage = api_of(path).usage(0, 0)
+    usage = find_api(path).usage(0, 0)
     data = json.loads(answer.content) if answer.content_type == "application/json" else None
     if (
         answer.status != 200

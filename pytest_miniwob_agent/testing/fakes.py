@@ -27,7 +27,7 @@ from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.parsing import carry_out_call
 from pytest_miniwob_agent.models.api import EVENT_STREAM
-from pytest_miniwob_agent.models.apis import api_of
+from pytest_miniwob_agent.models.apis import find_api
 from pytest_miniwob_agent.models.requests import (
     ChatCalls,
     async_openai_client,
@@ -252,7 +252,7 @@ class ScriptedLLM(ChatCalls):
             AssertionError: no reply is left.
         """
         self.requests.append(request)
-        api = api_of(request.path)
+        api = find_api(request.path)
         messages = api.messages(request.body)
         prompt = "\n".join(f"[{message.role}]\n{message}" for message in messages)
         if len(messages) == 1 and messages[0].role == "user":
@@ -265,7 +265,7 @@ class ScriptedLLM(ChatCalls):
 
     def say(self, request: ModelRequest, completion: Completion) -> ModelResponse:
         """Return an answer in the form of a request's API."""
-        api = api_of(request.path)
+        api = find_api(request.path)
         answer = api.served(api.answer(completion), f"scripted{len(self.requests)}")
         stream = api.streams(request.path, request.body)
         text = api.stream(answer) if stream else json.dumps(answer, ensure_ascii=False)

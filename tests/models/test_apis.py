@@ -10,11 +10,11 @@ from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.api import read_events
 from pytest_miniwob_agent.models.apis import (
     CHAT,
-    api_of,
+    find_api,
     is_answer,
     parse_answer,
     parse_completion,
-    path_of,
+    recorded_path,
 )
 
 GEMINI = "/v1beta/models/g:streamGenerateContent"
@@ -41,7 +41,7 @@ def stream_of(events):
     ids=["text", "calls", "both"],
 )
 def test_a_stream_of_an_answer_adds_up_to_the_answer(path, said):
-    api = api_of(path)
+    api = find_api(path)
     answer = api.served(api.answer(said), "1")
     stream = api.stream(answer)
     collected = api.collect(read_events(stream.replace("\n", "\r\n")))
@@ -78,7 +78,7 @@ def test_of_a_prompts_tokens_those_of_the_providers_cache_are_known(path, usage,
 
 @pytest.mark.parametrize("path", APIS)
 def test_a_stream_that_is_cut_off_at_any_line_before_its_end_is_not_an_answer(path):
-    api = api_of(path)
+    api = find_api(path)
     said = Completion("Hello.", 1, 2, "m", tool_calls=(ToolCall("c", "click", '{"id": 1}'),))
     events = api.events(api.served(api.answer(said), "1"))
     ends = {CHAT: 2, "/v1/responses": 1, "/v1/messages": 2, GEMINI: 1}[path]
@@ -116,7 +116,7 @@ def test_an_answer_is_read_whole():
     said = parse_completion("/v1/messages", messages)
     assert (said.text, said.reasoning, said.prompt_tokens) == ("Yes.", "Hm.", 5)
     assert said.tool_calls == (ToolCall("t", "click", '{"id": 1}'),)
-    assert parse_completion("/v1/messages", api_of("/v1/messages").stream(messages)) == said
+    assert parse_completion("/v1/messages", find_api("/v1/messages").stream(messages)) == said
     responses = {
         "status": "incomplete",
         "incomplete_details": {"reason": "max_output_tokens"},
@@ -129,7 +129,7 @@ def test_an_answer_is_read_whole():
     said = parse_completion("/v1/responses", responses)
     assert (said.reasoning, said.refusal, said.finish_reason) == ("Hm.", "No.", "max_output_tokens")
     assert said.tool_calls == (ToolCall("c", "click", "{"),)
-    assert parse_completion("/v1/responses", api_of("/v1/responses").stream(responses)) == said
+    assert parse_completion("/v1/responses", find_api("/v1/responses").stream(responses)) == said
 
 
 CALL = {"id": "a", "type": "function", "function": {"name": "click", "arguments": '{"x": 1}'}}
@@ -178,7 +178,7 @@ def test_the_message_to_go_on_with_is_the_one_that_came_less_what_is_refused(cam
     assert said.message == {"role": "assistant", **back}
     said.message.clear()
     assert said.message == {"role": "assistant", **back}
-    streamed = parse_completion(CHAT, api_of(CHAT).stream(answer))
+    streamed = parse_completion(CHAT, find_api(CHAT).stream(answer))
     assert streamed == said
     if back == {"content": "Yes."} or back.get("tool_calls") == [CALL]:
         assert "original" not in to_data(said)
@@ -300,7 +300,7 @@ def test_the_pieces_of_what_a_provider_adds_are_put_together(kind):
     assert said.message == {"role": "assistant", **message}
     assert said.reasoning == ("Hm." if "Mistral" in kind or "LiteLLM" in kind else None)
     assert said.text == ("Yes." if "Mistral" in kind else message["content"] or "")
-    assert api_of(CHAT).collect([*chunks, end])["citations"] == ["c"]
+    assert find_api(CHAT).collect([*chunks, end])["citations"] == ["c"]
 
 
 def test_thoughts_and_citations_of_anthropics_streams_keep_their_signatures():
@@ -312,7 +312,7 @@ def test_thoughts_and_citations_of_anthropics_streams_keep_their_signatures():
         ],
         "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 2},
     }  # fmt: skip
-    api = api_of("/v1/messages")
+    api = find_api("/v1/messages")
     assert api.collect(api.events(answer))["content"] == answer["content"]
     deltas = [event["delta"] for event in api.events(answer) if "delta" in event]
     assert {"type": "signature_delta", "signature": "SIG"} in deltas
@@ -338,7 +338,7 @@ def test_a_request_and_an_answer_of_gemini_are_read_whole():
         "tools": [{"functionDeclarations": [{"name": "click"}, {"name": "enter"}]}],
     }
     body["contents"][0]["parts"][1]["inlineData"]["data"] = png
-    api = api_of("/v1beta/models/g:generateContent")
+    api = find_api("/v1beta/models/g:generateContent")
     system, asked, called, result = api.messages(body)
     assert (system.role, system.text) == ("system", "Be brief.")
     assert asked.text == "Go.\n[picture image/png, 9 bytes]"
@@ -370,7 +370,7 @@ def test_a_request_and_an_answer_of_gemini_are_read_whole():
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
     assert is_answer(GEMINI, blocked)
     assert parse_completion(GEMINI, blocked).refusal == "SAFETY"
-    assert api_of("/v1beta/models/g:countTokens").path == ""
+    assert find_api("/v1beta/models/g:countTokens").path == ""
 
 
 ODD = [None, 1, "x", [], [None], {}, {"type": "message"}, {"content": 3}, {"content": [3, {}]}]
@@ -378,7 +378,7 @@ ODD = [None, 1, "x", [], [None], {}, {"type": "message"}, {"content": 3}, {"cont
 
 @pytest.mark.parametrize("path", [*APIS, "/v1/other"])
 def test_requests_and_answers_of_any_form_are_read_without_an_error(path):
-    api = api_of(path)
+    api = find_api(path)
     for odd in ODD:
         for name in ("messages", "input", "system", "tools", "contents", "systemInstruction"):
             api.messages({name: odd})
@@ -412,4 +412,4 @@ def test_other_json_is_an_answer_as_it_is():
     ],
 )
 def test_the_path_of_a_request_is_without_the_part_of_its_server(url, path):
-    assert path_of(url) == path
+    assert recorded_path(url) == path

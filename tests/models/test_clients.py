@@ -12,7 +12,7 @@ from support.projects import suite_of
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.api import EVENT_STREAM
-from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.models.apis import CHAT, find_api
 
 AGENTS = '''
     import asyncio, gzip, json, pathlib, urllib.error, urllib.request, uuid, zlib
@@ -306,7 +306,7 @@ def test_a_server_gets_back_what_it_added_to_a_message(agents, streamed):
             return 400, {"error": {"message": "the signature is missing"}}
         body = agents.server.completion(None) | {"citations": ["c"]}
         body["choices"][0]["message"] = second if prompt == "save" else first
-        return api_of(CHAT).stream(body).encode() if streamed else body
+        return find_api(CHAT).stream(body).encode() if streamed else body
 
     agents.server.reply = answer
     agents.server.kind = EVENT_STREAM if streamed else None

@@ -13,7 +13,7 @@ from pytest_miniwob_agent.models.api import (
     read_base64,
     without_pictures,
 )
-from pytest_miniwob_agent.models.apis import CHAT, api_of
+from pytest_miniwob_agent.models.apis import CHAT, find_api
 from pytest_miniwob_agent.pictures import pixel_digest
 
 PNG = page_with_button()
@@ -48,7 +48,7 @@ def test_a_picture_is_taken_out_of_each_form_of_request_and_put_in_again(path):
     assert embed(body, taken.__getitem__) == BODIES[path]
     assert extract(body) == (body, {})
     if path in list(BODIES)[:3]:
-        [before], [after] = (api_of(path).messages(form) for form in (BODIES[path], body))
+        [before], [after] = (find_api(path).messages(form) for form in (BODIES[path], body))
         assert before == after
         assert before.text == f"[picture pictures/{DIGEST}.png]"
 

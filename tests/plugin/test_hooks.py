@@ -228,7 +228,7 @@ def test_a_package_adds_an_api(project, call, monkeypatch):
     install(project, ASK)
     monkeypatch.syspath_prepend(project.path)
     # What is installed is read once in a process.
-    monkeypatch.setattr(apis, "_read_plugins", cache(apis._read_plugins.__wrapped__))
+    monkeypatch.setattr(apis, "_plugin_apis", cache(apis._plugin_apis.__wrapped__))
     project.makepyfile(asking=ASKING)
     project.server.reply = lambda prompt: (200, {"text": "yes"})
     run = ("-k", "click-menu-2/1", "--miniwob-agent=asking:Asking")

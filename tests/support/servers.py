@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.models.api import EVENT_STREAM
-from pytest_miniwob_agent.models.apis import CHAT, api_of, path_of
+from pytest_miniwob_agent.models.apis import CHAT, find_api, recorded_path
 from support.answers import completion
 
 OTHER_APIS = ("/v1/responses", "/v1/messages", "/v1beta/models/g:generateContent")
@@ -69,9 +69,9 @@ class ChatServer(LoopbackServer):
 
     def response(self, url, body):
         """Return status, content type and content of the answer to a request."""
-        path = path_of(urlsplit(url).path)
+        path = recorded_path(urlsplit(url).path)
         read_as = CHAT if "messages" in body and path not in OTHER_APIS else path
-        answer = self.reply(api_of(read_as).messages(body)[-1].text)
+        answer = self.reply(find_api(read_as).messages(body)[-1].text)
         status, kind = 200, self.kind or "application/json"
         if isinstance(answer, int):
             answer = (answer, {"error": {"message": f"status {answer}"}})
@@ -83,7 +83,7 @@ class ChatServer(LoopbackServer):
         elif isinstance(answer, str):
             answer = Completion(answer, 11, 3, body.get("model"))
         if isinstance(answer, Completion):
-            api = api_of(path)
+            api = find_api(path)
             answer = api.served(api.answer(answer), str(len(self.requests)))
             if body.get("stream"):
                 kind, answer = EVENT_STREAM, api.stream(answer).encode()

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.models.api import (
     mapping,
     mappings,
     parsed_arguments,
-    text_of,
+    string,
     tool_call,
 )
 
@@ -36,11 +36,11 @@ class Messages(API):
         if system := content_text(body.get("system")):
             found.append(Message("system", system))
         for message in mappings(body.get("messages")):
-            found += _messages(text_of(message.get("role")), message.get("content"))
+            found += _messages(string(message.get("role")), message.get("content"))
         return found
 
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        return {text_of(tool.get("name")): tool for tool in mappings(body.get("tools"))}
+        return {string(tool.get("name")): tool for tool in mappings(body.get("tools"))}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         return bool(answer) and answer.get("type") != "error"
@@ -49,14 +49,14 @@ class Messages(API):
         usage = mapping(answer.get("usage"))
         counts = [token_count(usage.get(name)) for name in _INPUT_TOKENS]
         blocks = mappings(answer.get("content"))
-        reasoning = [text_of(block.get("thinking")) for block in blocks]
+        reasoning = [string(block.get("thinking")) for block in blocks]
         return Completion(
-            "".join(text_of(block.get("text")) for block in blocks),
+            "".join(string(block.get("text")) for block in blocks),
             None if counts[0] is None else sum(count or 0 for count in counts),
             token_count(usage.get("output_tokens")),
-            text_of(answer.get("model")) or None,
+            string(answer.get("model")) or None,
             tool_calls=_tool_calls(blocks),
-            finish_reason=text_of(answer.get("stop_reason")) or None,
+            finish_reason=string(answer.get("stop_reason")) or None,
             reasoning="\n".join(filter(None, reasoning)) or None,
         )
 
@@ -122,14 +122,13 @@ class Messages(API):
 
 
 def _messages(role: str, content: Any) -> list[Message]:
-    """Return a message, and each result of a tool in it as one of its own."""
     if isinstance(content, str):
         return [Message(role, content)]
     found, others = [], []
     for block in mappings(content):
         if block.get("type") == "tool_result":
             result = content_text(block.get("content"))
-            call = text_of(block.get("tool_use_id")) or None
+            call = string(block.get("tool_use_id")) or None
             found.append(Message("tool", result, tool_call_id=call))
         elif block.get("type") not in ("tool_use", "thinking", "redacted_thinking"):
             others.append(block)
@@ -145,7 +144,6 @@ def _tool_calls(blocks: Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
 
 
 def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Add a piece of a streamed content block to the block."""
     for name, part in delta.items():
         if name == "citation":
             block["citations"] = [*(block.get("citations") or []), part]

@@ -16,7 +16,7 @@ from pytest_miniwob_agent.models.api import (
     mapping,
     mappings,
     parsed_arguments,
-    text_of,
+    string,
     tool_call,
 )
 
@@ -45,7 +45,7 @@ class Gemini(API):
             said = []
             for part in _parts(content):
                 if isinstance(result := part.get("functionResponse"), Mapping):
-                    id_ = text_of(result.get("id")) or None
+                    id_ = string(result.get("id")) or None
                     text = json_text(result.get("response"))
                     found.append(Message("tool", text, tool_call_id=id_))
                 elif "functionCall" not in part:
@@ -59,7 +59,7 @@ class Gemini(API):
     def tools(self, body: Mapping[str, Any]) -> dict[str, Any]:
         tools = mappings(body.get("tools"))
         declared = (mappings(tool.get("functionDeclarations")) for tool in tools)
-        return {text_of(each.get("name")): each for some in declared for each in some}
+        return {string(each.get("name")): each for some in declared for each in some}
 
     def is_answer(self, answer: Mapping[str, Any]) -> bool:
         return bool(mappings(answer.get("candidates")) or _blocked(answer))
@@ -72,14 +72,14 @@ class Gemini(API):
         content = first.get("content")
         texts: dict[bool, str] = {True: "", False: ""}
         for part in _parts(content):
-            texts[bool(part.get("thought"))] += text_of(part.get("text"))
+            texts[bool(part.get("thought"))] += string(part.get("text"))
         return Completion(
             texts[False],
             asked,
             None if said is None else said + (thought or 0),
-            text_of(answer.get("modelVersion")) or None,
+            string(answer.get("modelVersion")) or None,
             tool_calls=_function_calls(content),
-            finish_reason=text_of(first.get("finishReason")).lower() or None,
+            finish_reason=string(first.get("finishReason")).lower() or None,
             reasoning=texts[True] or None,
             refusal=_blocked(answer),
         )
@@ -137,4 +137,4 @@ def _function_calls(content: Any) -> tuple[ToolCall, ...]:
 
 def _blocked(answer: Mapping[str, Any]) -> str | None:
     feedback = mapping(answer.get("promptFeedback"))
-    return text_of(feedback.get("blockReason")) or None
+    return string(feedback.get("blockReason")) or None

@@ -35,7 +35,7 @@ from pytest_miniwob_agent.core.events import (
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.core.protocols import Observer
 from pytest_miniwob_agent.models.api import OPENAI
-from pytest_miniwob_agent.models.apis import provider_of
+from pytest_miniwob_agent.models.apis import find_provider
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
@@ -148,7 +148,7 @@ class Spans(Observer):
                 self._trial = self._start(f"trial {number}", {"miniwob.trial": number})
             case Called():
                 if self._item is not None:
-                    provider = provider_of(event.path).name
+                    provider = find_provider(event.path).name
                     self._item.set_attribute("gen_ai.provider.name", provider)
                 asked = self._asked[event.purpose, event.trial, event.step]
                 began = asked.pop(0) if asked else self._last
@@ -229,7 +229,7 @@ class Spans(Observer):
         said = call.completion
         found = {
             "gen_ai.operation.name": "chat",
-            "gen_ai.provider.name": provider_of(call.path).name,
+            "gen_ai.provider.name": find_provider(call.path).name,
             "gen_ai.request.model": self._model,
             "gen_ai.response.model": said.model,
             "gen_ai.response.finish_reasons": [said.finish_reason] if said.finish_reason else None,
