@@ -37,8 +37,8 @@ class Unicode(spaces.Text):
 class MiniwobEnv(gymnasium.Env[dict[str, Any], str]):
     """A task as an environment; it has a browser of its own, started by the first `reset`.
 
-    Observations have the keys of `browsergym.Player`, actions are texts such as `click("12")`. The
-    reward is 1.0 for any raw reward above 0, otherwise 0.0, and `info` has the page's
+    Observations have the keys of `browsergym.Player`, actions are strings such as `click("12")`.
+    The reward is 1.0 for any raw reward above 0, otherwise 0.0, and `info` has the page's
     `raw_reward` and `seed`. Pages stand still between actions, so that equal seeds and actions lead
     to equal observations. `max_episode_steps` of `gymnasium.make` sets a limit of actions.
 

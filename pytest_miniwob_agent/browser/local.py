@@ -65,7 +65,7 @@ def find_browser(path: str | None = None, *, headed: bool = False) -> str:
     For a window (`headed`) only the latter.
 
     Raises:
-        BrowserError: there is none, or it has no window.
+        BrowserError: no browser is found, or it has no window.
     """
     if path := path or os.environ.get("MINIWOB_BROWSER"):
         found = shutil.which(path)
@@ -93,7 +93,7 @@ def find_driver(browser: str) -> str:
     Without one Selenium would download it, but no run asks the network.
 
     Raises:
-        BrowserError: there is none.
+        BrowserError: no driver is found.
     """
     if path := os.environ.get("SE_CHROMEDRIVER"):
         return path

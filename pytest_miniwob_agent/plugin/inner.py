@@ -304,7 +304,7 @@ class Looking(Replay, Observer):
         """Run the items of `pytest ARGS` that are on apps, whatever agent and model they have.
 
         Raises:
-            UsageError: there is none, or pytest can't run them; the message has its output.
+            UsageError: there is no such item, or pytest can't run them; the message has its output.
         """
         with tempfile.TemporaryDirectory() as folder:
             options = {

@@ -1,6 +1,6 @@
 """An option: one declaration, as a field of `Settings`, and the parsers of option values.
 
-A parser takes a text and returns the value, or raises a `UsageError`.
+A parser takes a string and returns the value, or raises a `UsageError`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Option:
         key: the field of `Settings` that holds the value.
         help: the text of `--help`.
         group: the heading in `--help` and `docs/options.md`, at the first option below it.
-        parse: makes the value of a text.
-        default: the value where none is given, as a text.
+        parse: makes the value of a string.
+        default: the value if none is given, as a string.
         ini_type: the type of the twin in pytest's terms. A list is joined to lines.
         marker: true if the miniwob marker may set it: the marker overrides the ini file, the
             command line overrides the marker.

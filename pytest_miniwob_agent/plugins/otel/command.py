@@ -52,7 +52,8 @@ def trace(args: Sequence[str]) -> int:
     """Replay the items of `pytest ARGS` and send their traces; return how many those are.
 
     Raises:
-        UsageError: there is none, or pytest can't run them; the message has its output. Or the
+        UsageError: there is no such item, or pytest can't run them; the message has its output. Or
+        the
             collector did not take all.
     """
     plugin = _Tracing()

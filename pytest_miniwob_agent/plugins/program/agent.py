@@ -49,7 +49,7 @@ LAST_LINES = 20
 
 
 class ProgramAgent:
-    """Runs a program on the page of each trial, and gives its answer where the task asks for one.
+    """Runs a program on the page of each trial, and gives its answer if the task asks for one.
 
     Args:
         command: the command line, or its words.
@@ -208,7 +208,6 @@ class _Output:
 
     @property
     def end(self) -> str:
-        """The last lines, for an error."""
         lines = "".join(f"\n  {line.rstrip()}" for line in self._last)
         return f". Its last lines:{lines}" if lines else ""
 

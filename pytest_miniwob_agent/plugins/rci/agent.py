@@ -300,7 +300,7 @@ def _instruction(verb: str, argument: str) -> Instruction:
     if verb != "type":
         argument = _STOP.sub("", argument)
     bare = _unwrap(argument)
-    if bare and argument[0] not in bare:  # "a" or "b" is not a text in quotes
+    if bare and argument[0] not in bare:  # "a" or "b" is not a quoted string
         argument = bare
     if verb == "press":
         argument = argument.lower()

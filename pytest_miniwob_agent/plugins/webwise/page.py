@@ -35,10 +35,10 @@ MAX_OBJECTS = 300
 """Objects that are shown of a page."""
 
 MAX_TEXT = 1000
-"""Characters that are shown of a text."""
+"""Characters that are shown of a string."""
 
 MAX_CLEARED = 100
-"""Characters of a field's value that are deleted before a text is typed: the most key presses."""
+"""Characters of a field's value that are deleted before typing: the most key presses."""
 
 # Fields with several parts: how they are typed, and the forms in which they may be given.
 _PARTS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -49,13 +49,13 @@ _PARTS: Mapping[str, tuple[str, Sequence[str]]] = {
 ASKED_FOR = (Click, Choose, Type)
 """The actions that scripts ask for; others help, such as clearing a field."""
 
-# Tags of objects that can stand within a text; their text is part of it.
+# Tags of objects that can stand within text, and are part of it.
 _INLINE = frozenset({"a", "span", "tspan", "tt"})
 
-# Tags that are objects even without a text or with objects inside.
+# Tags that are objects even without text or with objects inside.
 _CONTROLS = frozenset({"button", "a", "label", "select", "textarea", "input"})
 
-# Tags that are not objects without a text, id or class.
+# Tags that are not objects without text, id or class.
 _ANONYMOUS = frozenset({"div", "span", "p", "ul", "li", "tr", "td", "th", "h3"})
 
 
@@ -102,7 +102,7 @@ class Object:
 
 
 def read_objects(page: str, *, whole: bool = False) -> tuple[Object, ...]:
-    """Read the objects of a page, in the page's order; none of a page that has judged.
+    """Read the objects of a page, in the page's order; empty if the page has judged.
 
     With `whole`, every visible element is an object (*Whole DOM*, section 5.3).
     """
@@ -329,7 +329,7 @@ class ScriptPage:
 
 
 def _keys(tag: str, text: str) -> str:
-    """Return the keys to type for a text: dates and times in the parts that their fields have."""
+    """Return the keys to type for a string: dates and times in the parts that their fields have."""
     keys, forms = _PARTS.get(tag, ("", ()))
     for form in forms:
         with suppress(ValueError):
