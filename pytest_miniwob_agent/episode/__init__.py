@@ -130,6 +130,7 @@ def run_episode(
             if not trace.over:
                 trace.note(TrialEnded(Ending.EXCEPTION, reason))
     finally:
+        page.end()
         calls.close()
     if halt.error is not None:
         if isinstance(halt.error, CassetteError):

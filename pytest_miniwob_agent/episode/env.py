@@ -179,6 +179,13 @@ class AgentEnv:
                 raise UsageError(f"{type(self._page).__name__} gives no pictures: it has no look()")
             return self._page.look(action, **options)
 
+    def end(self) -> None:
+        """Refuse what a thread goes on with, once what it is doing with the page has ended."""
+        self._trace.halt.ended = UsageError("the episode is over, as the agent's solve() is")
+        if self._handed is None:
+            with self._turns.alone():
+                pass
+
     def _step_limit(self) -> StepLimit:
         return StepLimit(f"{self._trace.limits.steps} actions are used up")
 

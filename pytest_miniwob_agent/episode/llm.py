@@ -129,8 +129,7 @@ class AgentLLM(ChatCalls):
         purpose = purpose or (request and request.path.rpartition("/")[2]) or "call"
         with self._mutex:
             halt = self._trace.halt
-            if halt.error is not None:
-                halt.refuse(halt.error)
+            halt.check()
             if self._calls == self._limits.calls:
                 halt.refuse(CallLimit(f"{self._limits.calls} model calls are used up"))
             self._calls += 1

@@ -13,7 +13,13 @@ from typing import NoReturn
 from pytest_miniwob_agent.core.actions import Action, AnyAction
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.data import canonical_json, to_data
-from pytest_miniwob_agent.core.errors import CallRefused, LimitReached, MiniwobError, StepLimit
+from pytest_miniwob_agent.core.errors import (
+    CallRefused,
+    LimitReached,
+    MiniwobError,
+    StepLimit,
+    UsageError,
+)
 from pytest_miniwob_agent.core.events import (
     Acted,
     Called,
@@ -76,25 +82,31 @@ class Halt:
         error: the first error of page or model; the episode has ended with it.
         broken: True once a model failed with an exception of another kind.
         limit: the limit that ended the present trial, even if the agent ignored it.
+        ended: the error of whatever comes after the episode, from a thread of the agent.
     """
 
     def __init__(self) -> None:
         self.error: MiniwobError | None = None
         self.broken = False
         self.limit: LimitReached | None = None
+        self.ended: UsageError | None = None
         self._refusals = 0
 
     @property
     def reason(self) -> MiniwobError | LimitReached | None:
         """The error or the limit, if there is one."""
-        return self.error or self.limit
+        return self.ended or self.error or self.limit
+
+    def check(self) -> None:
+        """Raise the error that has ended the episode, or that it has ended."""
+        if error := self.ended or self.error:
+            self.refuse(error)
 
     @contextmanager
     def keeping_errors(self) -> Iterator[None]:
         """Keep the first error of page or model, and raise it again at everything after it."""
         # A framework may turn it into anything: a message to the model, a second try, silence.
-        if self.error is not None:
-            self.refuse(self.error)
+        self.check()
         try:
             yield
         except MiniwobError as error:

@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,7 @@ from pytest_miniwob_agent import (
     Element,
     Limits,
     ToolCall,
+    UsageError,
     run_episode,
     tools_of,
 )
@@ -100,3 +102,36 @@ def test_in_the_agents_own_thread_any_order_is_taken_at_once():
                 by_call(env, call)
 
     assert clicked(Backwards(None), 1, 2) == [2, 1]
+
+
+def test_a_thread_that_outlives_its_episode_ends_its_action_and_does_no_more():
+    under_way, over, refused = threading.Event(), threading.Event(), []
+
+    class Noting(SlowPage):
+        def step(self, action):
+            under_way.set()
+            return super().step(action)
+
+    class Leaving:
+        name = "leaving"
+
+        def solve(self, env, llm, note):
+            env.reset()
+            self.thread = threading.Thread(target=self.go_on, args=(env, llm))
+            self.thread.start()
+            under_way.wait()
+
+        def go_on(self, env, llm):
+            env.step(Click(1))
+            over.wait()
+            for use in (partial(env.step, Click(2)), env.html, env.look, env.reset, llm.complete):
+                with pytest.raises(UsageError, match="the episode is over"):
+                    use("prompt", "purpose") if use == llm.complete else use()
+                refused.append(use)
+
+    agent, page, llm = Leaving(), Noting("Click.", {"only": BUTTONS}), ScriptedLLM([])
+    episode = run_episode(CASE, agent, page, llm, Limits(), model="m")
+    assert [event.action for event in episode.events if isinstance(event, Acted)] == [Click(1)]
+    over.set()
+    agent.thread.join()
+    assert len(refused) == 5
