@@ -287,7 +287,6 @@ class Differences:
 
     @property
     def marked(self) -> list[str]:
-        """The lines that differ."""
         return [line for line in self.lines if line[:2] in ("- ", "+ ")]
 
 

@@ -156,7 +156,6 @@ class Used:
 
     @cached_property
     def model_folders(self) -> set[str]:
-        """The folders of the items' agents and models."""
         return {parse_model_folder(stem) for stem in self.stems}
 
 

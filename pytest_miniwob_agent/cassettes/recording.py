@@ -97,7 +97,6 @@ class Server:
 
     @property
     def connected(self) -> bool:
-        """True if a call was made."""
         return self._live is not None
 
     def post(self, request: ModelRequest, origin: Origin) -> ModelResponse:
@@ -109,22 +108,18 @@ class Server:
             return self._live.post(request, origin)
 
     def count_kept(self, usage: Usage) -> None:
-        """Count a call whose completion is kept."""
         if self._budget is not None:
             self._budget.add_recorded(usage)
 
     def count_unusable(self, reason: str, usage: Usage) -> None:
-        """Count an answer that was paid for and can't be used."""
         with self._mutex:
             self.unusable[reason] = self.unusable.get(reason, Usage()) + usage
 
     def stop(self, reason: str) -> None:
-        """Let no worker of the run make another call."""
         if self._budget is not None:
             self._budget.stop(reason)
 
     def close(self) -> None:
-        """Close the connection."""
         if self._live is not None:
             self._live.close()
 

@@ -57,7 +57,6 @@ class Request:
 
     @cached_property
     def pictures(self) -> list[str]:
-        """The digests of its pictures, in their order."""
         return digests_in(self.body)
 
     @cached_property
@@ -72,12 +71,10 @@ class Request:
 
     @property
     def messages(self) -> list[Message]:
-        """The messages of the request, to read."""
         return find_api(self.path).messages(self.body)
 
     @property
     def tools(self) -> dict[str, Any]:
-        """The tools that the request offers, by name."""
         return find_api(self.path).tools(self.body)
 
     @property
@@ -113,12 +110,10 @@ class Call:
 
     @property
     def key(self) -> str:
-        """The key of the request."""
         return self.request.key
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """The body of the request."""
         return self.request.body
 
     @property
@@ -143,7 +138,6 @@ class Call:
 
     @cached_property
     def completion(self) -> Completion:
-        """The completion that the answer holds."""
         return parse_completion(self.request.path, self.answer, self.status)
 
     @property
@@ -287,7 +281,6 @@ class Tape:
         return self._begun
 
     def end(self, number: int) -> None:
-        """End a call, whether it was answered or failed."""
         del self._under_way[number]
 
     def play(self, request: Request, number: int) -> Call | None:
@@ -306,7 +299,6 @@ class Tape:
         return None
 
     def add(self, call: Call, number: int) -> None:
-        """Add a call that was just made."""
         self._made[call] = number
         self.added.append(call)
 

@@ -54,7 +54,6 @@ class Bodies:
         self._folder = folder / BODIES
 
     def path(self, digest: str) -> Path:
-        """Return the file of a body."""
         return self._folder / f"{digest}.gz"
 
     def size(self, digest: str) -> int:
@@ -116,7 +115,6 @@ class Exchange:
 
     @property
     def key(self) -> tuple[str, str, str, int]:
-        """What a request is matched by."""
         return self.method, self.url, self.sent, max(self.socket, 0)
 
     @property
@@ -198,7 +196,6 @@ class Traffic:
         return found
 
     def dump(self) -> str:
-        """Return the traffic as lines of JSON."""
         # Fields that are as by default are left out.
         plain = vars(Traffic([])) | {"trials": self.trials}
         noted = {name: value for name, value in vars(self).items() if value != plain[name]}

@@ -126,7 +126,6 @@ class Budget:
                         ledger.calls -= 1
 
     def stop(self, reason: str) -> None:
-        """Let no worker make another call."""
         with self._ledger() as ledger:
             ledger.stopped = ledger.stopped or reason
 
@@ -153,7 +152,6 @@ class Budget:
             return ledger.unanswered
 
     def add_recorded(self, usage: Usage) -> None:
-        """Count a call whose completion is kept."""
         with self._ledger() as ledger:
             ledger.recorded += usage
 

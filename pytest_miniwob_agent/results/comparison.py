@@ -40,7 +40,6 @@ class Pair:
 
     @property
     def task(self) -> str:
-        """The task's category and name."""
         return "/".join(self.item.split("/")[-3:-1])
 
     @property
@@ -61,13 +60,11 @@ class Pair:
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
-        """The shares of solved samples, before and after."""
         before, after = self.compared
         return before.share, after.share
 
     @property
     def change(self) -> Fraction:
-        """The share of solved samples after minus that before."""
         before, after = self.shares
         return after - before
 

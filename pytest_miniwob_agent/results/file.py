@@ -41,12 +41,10 @@ class Samples:
 
     @property
     def conclusive(self) -> int:
-        """Number of samples that are solved or unsolved."""
         return sum(result.conclusive for result in self.results)
 
     @property
     def solved(self) -> int:
-        """Number of samples that were solved."""
         return sum(result.solved for result in self.results)
 
     @property
@@ -153,7 +151,6 @@ class Results:
         return "".join(canonical_json(line) + "\n" for line in lines)
 
     def write(self, path: Path) -> None:
-        """Write the file atomically; it is a `UsageError` if that can't be done."""
         try:
             write_output(path, self.text())
         except OSError as error:

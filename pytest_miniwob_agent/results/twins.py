@@ -24,18 +24,15 @@ class Count:
 
     @classmethod
     def solved(cls, results: Iterable[Result]) -> Count:
-        """The solved ones of conclusive samples."""
         decided = [result.solved for result in results if result.conclusive]
         return cls(sum(decided), len(decided))
 
     @property
     def rate(self) -> float:
-        """The rate, 0 for no samples."""
         return self.count / self.of if self.of else 0
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The exact 95 % interval of the rate."""
         return exact_interval(self.count, self.of) if self.of else (0, 1)
 
     def __str__(self) -> str:
@@ -61,7 +58,6 @@ class Kind:
 
     @classmethod
     def of(cls, kind: str, change: RateChange) -> Kind:
-        """The figures of a change from the clean items to their twins."""
         clean = Count.solved(each for pair in change.pairs for each in pair.before.results)
         twin = Count.solved(each for pair in change.pairs for each in pair.after.results)
         found = change.change

@@ -190,7 +190,6 @@ class Catalogue:
 
     @property
     def own_tasks(self) -> list[str]:
-        """The names of the tasks that are not the package's."""
         return [task for task, page in self.pages.items() if page.root or page.app]
 
     def perturb(self, task: str, pattern: str) -> Iterator[str]:
