@@ -162,6 +162,7 @@ class Player:
             actions, error = [PASS], str(reason)
         self.counted = actions[0]
         for action in actions:
+            # After an error, held keys are still released, and `PASS` counts as the action.
             if error and not isinstance(action, Release) and action is not PASS:
                 continue
             transition = self._page.step(action)

@@ -132,6 +132,7 @@ def worker_script(now: float, random: int | None = None) -> str:
 
     `random` is where the random numbers of its trial begin, if that has some of its own.
     """
+    # The generator (MINSTD) has states from 1 to 2**31 - 2.
     seed = 20_200_913 if random is None else random % (2**31 - 2) + 1
     return linked(Path(__file__).parent / "worker.js", {"NOW": now, "SEED": seed})
 
