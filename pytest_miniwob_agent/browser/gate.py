@@ -402,6 +402,7 @@ class Gate:
             raise
         if answer is not None and answer.status == REFUSED:
             return self._stay(paused, network) if asked.leads else self._fail(paused, network)
+        # It comes later (`_answer_late`), or never: the page's clock does not wait for it.
         if answer is None or not answer.status:
             self.remark(f"{asked} was not waited for, as its answer comes later, or never")
             with self._changed:

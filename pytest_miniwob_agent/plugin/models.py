@@ -63,6 +63,7 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
     def connect(on_unusable: OnUnusable) -> LiveModel:
         from pytest_miniwob_agent.models.client import LiveModel
 
+        # A recorded item calls a live model only once it has drifted.
         if files.existed and (forecast := state.take_drift_forecast()):
             say(forecast)
         return LiveModel(

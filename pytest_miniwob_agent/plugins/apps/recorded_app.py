@@ -218,6 +218,7 @@ class RecordedApp:
         if self._app is not None:
             assert self._traffic is not None
             self._coming, self._silent = [], None
+            # A checked app must still get the task that was recorded.
             if self._recorded is not None and self._number < len(self._recorded.trials):
                 then = self._recorded.trials[self._number]
                 self._coming = [*filter(_is_of_socket, then.messages)]
