@@ -191,7 +191,12 @@ def test_wrong_parameters_are_named(params, message):
         load_agent("program", params=params)
 
 
-def test_a_program_that_is_not_there_is_named(project):
+def test_a_program_that_is_not_there_is_named(project, monkeypatch, capsys):
+    monkeypatch.chdir(project.path)
+    main(["doctor", "--", f"--miniwob-agent={PYTHON}"])
+    assert f"ok    program               {sys.executable}" in capsys.readouterr().out
+    assert main(["doctor", "--", "--miniwob-agent=no-such-program x"]) == 1
+    assert "WRONG program               there is no no-such-program" in capsys.readouterr().out
     result = project.record("--miniwob-agent=no-such-program x")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +30,8 @@ from pytest_miniwob_agent.core.events import Note
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 from pytest_miniwob_agent.core.text import counted, nearest
+from pytest_miniwob_agent.hookspec import Check
+from pytest_miniwob_agent.plugin.state import Setup, State
 from pytest_miniwob_agent.plugins.program.environment import (
     for_models,
     past_proxies,
@@ -227,6 +230,19 @@ def program_name(command: Sequence[str]) -> str:
         if before == "-m" or (Path(word).suffix and not word.startswith("-")):
             return Path(word).stem
     return Path(command[0]).stem
+
+
+def check_programs(state: State) -> list[Check]:
+    """Check that the programs of a run's agents are there."""
+    setups = [Setup.of_options(state.settings), *state.setups.values()]
+    named = [one for one in setups if one.agent == "program" or " " in one.agent]
+    agents: list[Any] = [one.make_agent(state) for one in named]
+    checks = []
+    for program in sorted({agent.command[0] for agent in agents}):
+        found = shutil.which(program)
+        fix = "" if found else "install it, or name its path in the command"
+        checks.append(Check("program", found or f"there is no {program}", fix))
+    return checks
 
 
 def _parse_mask(text: str) -> Mask:
