@@ -94,7 +94,7 @@ class Settings:
         metavar="JSON",
     )
     prompts: Path | None = option(
-        "a folder of prompt texts that replace the agent's own, file by file (plan.txt, ...)",
+        "a folder of prompts that replace the agent's own, file by file (plan.txt, ...)",
         parse=Path,
         metavar="DIR",
     )

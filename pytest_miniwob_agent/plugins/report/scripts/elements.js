@@ -1,4 +1,4 @@
-// Elements and texts. All text of pages and models is put into text nodes, never into markup: `h` is the
+// Elements and strings. All text of pages and models is put into text nodes, never into markup: `h` is the
 // only way in which elements are made.
 "use strict";
 
@@ -6,7 +6,7 @@ const Elements = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const SHAPES = new Set(["svg", "path", "line", "circle", "rect", "polyline", "polygon", "text", "g"]);
 
-  // An element with attributes, listeners (`onclick`) and children; texts become text nodes.
+  // An element with attributes, listeners (`onclick`) and children; strings become text nodes.
   const h = (tag, attributes, ...children) => {
     const node = SHAPES.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes ?? {})) {
