@@ -1,4 +1,4 @@
-"""Prompt texts and their replacement, file by file."""
+"""Prompts and their replacement, file by file."""
 
 import pytest
 from support.projects import REFLECTIVE_PROMPTS

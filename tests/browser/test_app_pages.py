@@ -35,7 +35,7 @@ PATIENCE = 2.0
 
 
 class Site:
-    """An app of some pages, by their paths: texts, functions that return one, or answers."""
+    """An app of some pages, by their paths: strings, functions that return one, or answers."""
 
     def __init__(self, pages):
         self.pages = pages

@@ -44,7 +44,7 @@ def middle(browser, selector):
 
 
 def end(player, *texts):
-    """Play texts; the last of them must end the trial, and none may be refused."""
+    """Play action texts; the last must end the trial, and none of them may be refused."""
     for text in texts:
         seen, transition = player.step(text)
         assert seen["last_action_error"] == ""

@@ -18,7 +18,7 @@ LISTS = {
     "excursion": (9, 3, 12, 4), "oven": (9, 3, 10, 3), "radio": (9, 3, 10, 3),
     "loan": (9, 3, 10, 3), "darkroom": (9, 3, 10, 3),
 }  # fmt: skip
-"""The number of texts in the two lists of each page, and of those that do equally well."""
+"""The number of strings in the two lists of each page, and of those that do equally well."""
 
 GOAL = re.compile(r".* Enter (.*), tick (.*), and press (\w+)\.")
 

@@ -86,7 +86,7 @@ PAGES = """
         with serving(Handler) as Handler.other:
             yield Handler.other
 """
-"""An app of the pages of the module `pages`, by their paths: texts, or statuses, texts and headers.
+"""An app of the pages of `pages`, by their paths: a string, or status, string and headers.
 
 The text of a redirection is its target. In a text, HOST is the app's host; OTHER and SECURE are the
 addresses of the same pages elsewhere, and by https.

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 """The folder of this repository."""
 
 REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "prompts"
-"""The built-in prompt texts of the default agent."""
+"""The built-in prompts of the default agent."""
 
 REPORTING = ("allure_pytest", "html", "html_fixtures", "metadata", "pytest_jsonreport")
 """Plugins that are installed for test_transcripts.py; pyproject.toml keeps them out of this run."""

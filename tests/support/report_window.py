@@ -68,7 +68,7 @@ class Window:
         return self.driver.execute_script(script + what, selector)
 
     def texts(self, selector):
-        """Return the texts of the visible elements, as they are shown."""
+        """Return the text of each visible element, as it is shown."""
         return self.shown(selector, ".map((one) => one.innerText.trim())")
 
     def press(self, *keys):
