@@ -161,7 +161,7 @@ def file_url(task: str) -> str:
 
 
 def bare(
-    options: webdriver.ChromeOptions, url_of: Callable[[str], str], pages: list[Page]
+    options: webdriver.ChromeOptions, find_url: Callable[[str], str], pages: list[Page]
 ) -> float:
     """Seconds that the pages and inputs take by selenium alone, in a browser of its own."""
     watchdog = Watchdog()  # Debian's headless shell is a script; quitting would end it alone
@@ -170,16 +170,16 @@ def bare(
     )
     driver = webdriver.Chrome(options, service)
     try:
-        return loop(driver, url_of, pages)
+        return loop(driver, find_url, pages)
     finally:
         driver.quit()
         watchdog.end()
 
 
-def loop(driver: webdriver.Chrome, url_of: Callable[[str], str], pages: list[Page]) -> float:
+def loop(driver: webdriver.Chrome, find_url: Callable[[str], str], pages: list[Page]) -> float:
     begin = time.perf_counter()
     for page in pages:
-        driver.get(url_of(page.case.task))
+        driver.get(find_url(page.case.task))
         driver.execute_script(
             "Math.seedrandom(arguments[0]); core.startEpisodeReal()", page.case.seed
         )
