@@ -319,7 +319,6 @@ class Deliveries:
         self._waiting: list[PageMessage] = []
 
     def own(self, socket: int, session: str) -> None:
-        """Have a window get the messages of a socket."""
         self._owners[socket] = session
 
     def refuse(self, socket: int) -> None:

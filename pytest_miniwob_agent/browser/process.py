@@ -249,7 +249,6 @@ class Browser:
 
     @property
     def driver(self) -> webdriver.Remote:
-        """The WebDriver, which starts the browser."""
         return (self._session or self._start())[0]
 
     @property
@@ -462,7 +461,6 @@ class Browser:
             session[1].close()  # at once, as the browser is gone
 
     def close(self) -> None:
-        """End the browser, and the server of its pages."""
         with self._bypass_vcr():
             self.kill(orderly=True)
         if self.server is not None:

@@ -190,7 +190,6 @@ class Connection(Client):
 
     @property
     def waits(self) -> bool:
-        """True while the program waits for an answer."""
         return bool(self._passed)
 
     def send(self, command: Message) -> None:

@@ -61,7 +61,6 @@ class Option:
 
     @property
     def flag(self) -> bool:
-        """True for an option without a value."""
         return self.ini_type is bool
 
     def read(self, name: str, text: str, folder: Path) -> Any:

@@ -249,7 +249,6 @@ class Settings:
         return [self.cassettes / FOLDER, self.pending.with_name(FOLDER)]
 
     def find_price(self, model: str | None) -> Price | None:
-        """Return the price of a model's calls, if it is known."""
         return (self.prices or {}).get(model or "")
 
 

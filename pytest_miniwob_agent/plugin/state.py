@@ -75,7 +75,6 @@ class Selection:
 
     @classmethod
     def of(cls, config: pytest.Config) -> Selection:
-        """Return the selection of a run that has not collected anything yet."""
         arguments = list(map(str, config.args))
         few = ""
         if getattr(config.option, "lf", False):
@@ -88,7 +87,6 @@ class Selection:
 
     @property
     def cases(self) -> set[Case]:
-        """All cases that the collected tests offer."""
         return set(chain.from_iterable(self.offered.values()))
 
     @property

@@ -57,7 +57,7 @@ PART = 2**16
 """Bytes of an answer that are read at a time."""
 
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
-"""Media types of answers that `fetch` gets by and by."""
+"""Media types of answers that `fetch` gets in parts, as they come."""
 
 # The digest of a script or style in a page: what it names may be rewritten for the page.
 _INTEGRITY = re.compile(

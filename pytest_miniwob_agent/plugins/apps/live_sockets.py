@@ -55,7 +55,7 @@ class TooLarge(PageError):
 
 
 def too_large(largest: int) -> str:
-    """Return what is said of more bytes than a recording takes."""
+    """Return the error for more bytes than a recording takes."""
     return (
         f"more bytes than a recording takes ({largest:,}): let the task do without it, or give "
         "--miniwob-max-answer"
@@ -158,7 +158,7 @@ class Sockets:
         self._run(socket, self._read_events, ask)
 
     def pass_on(self, socket: int, found: BaseHTTPResponse) -> None:
-        """Have a page get an answer by and by."""
+        """Have a page get an answer in parts, as they come."""
         self._inbox.expect(socket, STALLED, LONGEST_ANSWER)
         self._run(socket, self._read_parts, found)
 

@@ -69,7 +69,6 @@ class AppPage(OwnPage):
         return observation
 
     def rewind(self) -> None:
-        """Have the next trial be the first one."""
         self._app.rewind()
 
     def _load(self) -> None:
@@ -91,7 +90,6 @@ class AppPage(OwnPage):
             raise PageError(f"AppTask {self._name!r} does not begin at {start}: {said}")
 
     def step(self, action: Action) -> Transition:
-        """Carry out an action; `Answer` ends the trial."""
         if isinstance(action, Answer) and not self._browser.devtools.dialog:
             self._given = action.text
             with self._browser.guard(f"doing {action}"):
@@ -102,11 +100,10 @@ class AppPage(OwnPage):
             return super().step(action)
 
     def has_more_scripts(self) -> bool:
-        """False: it is not these pages that judge, and apps load scripts at any time."""
+        # These pages don't judge, and apps load scripts at any time.
         return False
 
     def answer_to(self, dialog: Dialog) -> DialogAction | None:
-        """Return the task's answer to a dialog."""
         said = self._task.dialogs.get(dialog.type, False)
         return None if said is False else Accept(said if isinstance(said, str) else None)
 

@@ -167,7 +167,6 @@ class RecordedApp:
 
     @property
     def live(self) -> bool:
-        """True if the app runs."""
         return self._app is not None
 
     @property

@@ -57,12 +57,10 @@ class Grid:
 
     @property
     def host(self) -> str:
-        """The host of the address."""
         return urlsplit(self.url).hostname or ""
 
     @property
     def on_loopback(self) -> bool:
-        """True if the Grid's address is one of this machine alone."""
         return self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     @property
@@ -72,7 +70,6 @@ class Grid:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The header that names the user."""
         return {} if self.user is None else basic_auth(self.user, self.password)
 
     @property

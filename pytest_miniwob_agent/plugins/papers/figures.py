@@ -50,7 +50,6 @@ KINDS = {
 
 
 def run_tables(paper: Paper) -> list[Table]:
-    """Return all tables of a run by itself that have rows."""
     makers = {
         "paper": (_by_trials, _capacity),
         "rci": (_demonstrations, _residuals),

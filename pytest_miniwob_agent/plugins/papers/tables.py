@@ -189,7 +189,6 @@ class Paper:
 
     @property
     def compared(self) -> str:
-        """A sentence on the published system with the run's setting."""
         if self.setting:
             return f"The run has the setting of {self.setting}."
         return f"No published figure has the setting of {self.agent}."

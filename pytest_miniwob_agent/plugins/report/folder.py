@@ -58,7 +58,6 @@ def unique_ids(cases: Iterable[str]) -> list[str]:
 
 
 def parse_case(id_: str) -> str:
-    """Return the case of an id in a report."""
     return re.sub(r"~\d+$", "", id_)
 
 
@@ -84,7 +83,6 @@ def gate_data(verdict: Verdict) -> dict[str, Any]:
 
 
 def overview_row(id_: str, outcome: Outcome) -> dict[str, Any]:
-    """Return an item's row of the overview."""
     result, events = outcome.result, outcome.history
     completions = [event.completion for event in events if isinstance(event, Called)]
     trials = [event for event in events if isinstance(event, TrialStarted)]
