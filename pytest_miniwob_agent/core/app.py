@@ -103,6 +103,7 @@ class PageRequest:
         if not self.body:
             return _by_name(parse_qsl(urlsplit(self.url).query, keep_blank_values=True)) or None
         if "multipart/form-data" in content:
+            # Latin-1 keeps every byte: files in a form are not text.
             whole = f"Content-Type: {content}\r\n\r\n".encode() + self.body
             form: Any = message_from_string(whole.decode("latin-1"))
             found = []
@@ -170,6 +171,7 @@ def shared_domain(origins: Sequence[str]) -> str:
     own, *others = (urlsplit(one).hostname or "" for one in origins)
     if own[-1:].isdigit():
         return ""  # addresses are in no domain
+    # Of two labels or more: browsers refuse a single one as document.domain.
     domains = [own.split(".", number)[-1] for number in range(own.count("."))]
     shared = (
         next((one for one in domains if f".{other}".endswith(f".{one}")), "") for other in others

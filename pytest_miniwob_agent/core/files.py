@@ -28,6 +28,7 @@ def write_atomically(path: Path, content: str | bytes, *, durable: bool = False)
     if path.exists() and not (path.is_file() or path.is_symlink()):
         raise OSError(errno.EEXIST, "it is not a regular file")
     path.parent.mkdir(parents=True, exist_ok=True)
+    # In the same folder, as a file is only replaced at once within a file system.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:

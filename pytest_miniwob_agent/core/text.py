@@ -119,6 +119,7 @@ def wrap(text: str, width: int, indent: int = 0) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    # At the beginning of a line, :: would be a workflow command.
     return [re.sub(r"^(\s*)::", r"\1:", line) for line in lines]
 
 

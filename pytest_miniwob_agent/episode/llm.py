@@ -141,6 +141,7 @@ class AgentLLM(ChatCalls):
                 yield origin, lambda said: record(Called(*place, prompt, said, *read))
         except BaseException:
             with self._mutex:
+                # The limit counts answered calls alone.
                 self._calls -= 1
             raise
 

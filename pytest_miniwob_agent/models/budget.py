@@ -211,6 +211,7 @@ class Budget:
             try:
                 held = lock.acquire(blocking=False)
             except Timeout:
+                # So that each lock is tried once in _POLL seconds.
                 time.sleep(_POLL / self.concurrency)
                 continue
             with held:
