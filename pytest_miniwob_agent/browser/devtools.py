@@ -174,6 +174,7 @@ class Client:
     def _take_answer(self, message: Message) -> Sent:
         with self.changed:
             sent = self._waiting.pop(message["id"])
+            # One that has ended with its window keeps that end.
             sent.answer = sent.answer or message
             if message.get("error", {}).get("code") == NO_SESSION:
                 sent.end()

@@ -243,7 +243,9 @@ class HandedPage:
     def _arrive(self, what: str, command: Message | None = None) -> None:
         """Bring the page's clock to where it is when something comes, and note where that is."""
         pace, name = self._pace, self._pace.name(what)
+        # While the model is asked, no time passes.
         move = None if self._calls else pace.due(name, last=what in (INPUT, CALL, END))
+        # Input comes at once, unless the program has slept before it.
         slept = what == INPUT and (move is not None or self._slept(EARLY) >= PAUSE)
         held = move is not None and move.held
         stops = None if not pace.strict or (what == END and not held) else held
@@ -537,6 +539,7 @@ class HandedPage:
             self._pace.confirm()
             self._passed += step
             self._asked.clear()
+        # If it is not one of the page's scripts, frames pass again before the next step.
         promise.begun = not (promise.begun and promise.own_world)
         promise.left -= step
         if self._refusal() or "exceptionDetails" in found.get("result", {}):
