@@ -338,6 +338,19 @@ def _read(path: Path) -> list[Call]:
         return []
 
 
+def is_recording(state: Path) -> bool:
+    """Return True while a process has the files of an item to itself."""
+    from filelock import FileLock, Timeout
+
+    for file in (state / "locks").glob("*.lock"):
+        try:
+            with FileLock(file, timeout=0):
+                pass
+        except Timeout:
+            return True
+    return False
+
+
 class Pictures:
     """The pictures of one item's calls: those of its cassette, and those of this run.
 

@@ -80,6 +80,7 @@ def lint(options: Namespace) -> int:
 
 def prune(options: Namespace) -> int:
     """Remove unused cassettes and calls; return 1 if the answer was not yes."""
+    from pytest_miniwob_agent.cassettes.files import is_recording
     from pytest_miniwob_agent.cassettes.upkeep import prunable_files, remove_files
 
     used = _used_cassettes(options)
@@ -97,6 +98,8 @@ def prune(options: Namespace) -> int:
         if answer.strip().lower() not in ("y", "yes"):
             print("nothing removed; use --yes to skip the question")
             return 1
+    if is_recording(used.unused.parent):
+        raise UsageError("nothing removed, as a run is recording, which may need these files")
     remove_files(used.folder, paths)
     print(f"{len(paths)} removed")
     return 0

@@ -6,6 +6,7 @@ import pytest
 import yaml
 from support.projects import INNER_RUNS, ROOT, suite_of
 
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 from pytest_miniwob_agent.cassettes.folder import stem
 from pytest_miniwob_agent.cassettes.format import write_cassette
 from pytest_miniwob_agent.cli import main
@@ -134,6 +135,17 @@ class TestWithCollectedItems:
         assert (project.path / MENU).exists()
         out = run("prune", "--yes")
         assert out.startswith("nothing to remove")
+
+    def test_prune_removes_nothing_while_an_item_is_recorded(self, project, run):
+        body = plant(
+            project.path, f"cassettes/bodies/{'a' * 32}.gz"
+        )  # its traffic is not there yet
+        folder, state = project.path / "cassettes", project.path / ".miniwob"
+        recording = ItemFiles(folder, "reflective/m/task/1", Record.NEW_EPISODES, state=state)
+        assert "nothing removed, as a run is recording" in run("prune", "--yes", status=2)
+        assert body.exists()
+        recording.close()
+        assert run("prune", "--yes").endswith("1 removed\n")
 
 
 def test_stats_count_by_model_and_category(folder, run):
