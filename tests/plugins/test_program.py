@@ -240,7 +240,7 @@ def test_a_run_becomes_a_test(capture, capfd):
     assert capture("--goal=Buy milk") == 0
     assert "to commit:\n  e2e/test_buy_milk.py\n  cassettes/" in capfd.readouterr().out
     written = capture.path.joinpath("e2e/test_buy_milk.py").read_text()
-    assert "solved_when=lambda trial: trial.shows('Thank you') or None" in written
+    assert 'solved_when=lambda trial: trial.shows("Thank you") or None' in written
     assert capture("--goal=Buy milk") == 2
     assert "exists: choose another --name" in capfd.readouterr().err
 
@@ -254,7 +254,7 @@ def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd, keep):
     assert test.exists() == keep
     assert ("1 xfailed" in out) == keep
     if keep:
-        assert "@pytest.mark.xfail(reason='unsolved: incomplete')" in test.read_text()
+        assert '@pytest.mark.xfail(reason="unsolved: incomplete")' in test.read_text()
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from argparse import ArgumentParser, Namespace
 from os.path import relpath
 from pathlib import Path
 
+from pytest_miniwob_agent.cassettes.folder import PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
 from pytest_miniwob_agent.core.text import counted, sanitize_line
@@ -18,24 +19,24 @@ from pytest_miniwob_agent.plugin.reading import read_ini_option
 from pytest_miniwob_agent.results.file import read_results
 
 JUDGES = {
-    "text": "lambda trial: trial.shows({0!r}) or None",
-    "url": "lambda trial: bool(re.search({0!r}, trial.url)) or None",
-    "answer": "lambda trial: None if trial.answer is None else trial.answer == {0!r}",
+    "text": "lambda trial: trial.shows({0}) or None",
+    "url": "lambda trial: bool(re.search({0}, trial.url)) or None",
+    "answer": "lambda trial: None if trial.answer is None else trial.answer == {0}",
 }
 """What solves the task, by the form in which `--solved-when` names it."""
 
 TEST = '''\
-"""{goal}: captured by miniwob-agent."""
+"""{title}: captured by miniwob-agent."""
 {imports}
 import pytest
 
 from pytest_miniwob_agent import AppTask, Program
 
 TASK = AppTask(
-    {task!r},
-    app={app!r},
-    start={start!r},
-    goal={goal!r},
+    {task},
+    app={app},
+    start={start},
+    goal={goal},
     solved_when={judge},
 )
 
@@ -44,8 +45,8 @@ TASK = AppTask(
     TASK,
     seeds=[1],
     trials=1,
-    agents=[Program({command!r}{cwd})],
-    models=[{model!r}],
+    agents=[Program({command}{cwd})],
+    models=[{model}],
 )
 def test_{name}(miniwob_episode):
     assert miniwob_episode.solved, miniwob_episode.explain()
@@ -106,21 +107,22 @@ def capture(options: Namespace) -> int:
     text = _test(options, name, model, file)
     write_atomically(file, text)
     server = [f"--miniwob-base-url={options.base_url}"] if options.base_url else []
-    with tempfile.TemporaryDirectory() as folder:
-        results = Path(folder, "results.jsonl")
-        record = ["--miniwob-record=new_episodes", f"--miniwob-results={results}", *server]
-        before = _files()
-        passed = _pytest(file, *record)
-        why = "" if passed else _reason(results)
+    results = PENDING.with_name("captured.jsonl")
+    results.unlink(missing_ok=True)
+    before = _files()
+    passed = _pytest(file, "--miniwob-record=new_episodes", f"--miniwob-results={results}", *server)
+    why = "" if passed else _reason(results)
     written = sorted(_files() - before)
     if not passed and not (options.keep and why):
         file.unlink()
-        kept = f" {counted(len(written), 'file')} of it are kept:" if written else ""
-        again = "the same command continues there, and --keep makes a test of it"
-        print(f"\nnot solved, so no test was written.{kept} {again}" if written else "")
+        print("\nnot solved, so no test was written")
+        if written:
+            kept = counted(len(written), "file")
+            print(f"{kept} of the run stay: the same command continues there, and --keep makes a")
+            print("test of it that is expected to fail")
         return 1
     if not passed:
-        mark = f"@pytest.mark.xfail(reason={why!r})\n"
+        mark = f"@pytest.mark.xfail(reason={_quoted(why)})\n"
         write_atomically(file, text.replace("@pytest.mark.miniwob", f"{mark}@pytest.mark.miniwob"))
     if not _pytest(file):
         raise UsageError(
@@ -152,18 +154,23 @@ def _test(options: Namespace, name: str, model: str, file: Path) -> str:
             raise UsageError(f"--solved-when {value!r} is no regular expression: {error}") from None
     folder = relpath(Path.cwd(), file.parent.resolve())
     return TEST.format(
-        goal=sanitize_line(options.goal),
+        title=sanitize_line(options.goal).replace("\\", "/").replace('"', "'"),
+        goal=_quoted(options.goal),
         imports="\nimport re\n" if kind == "url" else "",
-        task=name.replace("_", "-"),
-        app=options.app,
-        start=options.start,
-        judge=JUDGES[kind].format(value),
-        command=[*options.program],
-        cwd="" if folder == "." else f", cwd={folder!r}",
-        model=model,
+        task=_quoted(name.replace("_", "-")),
+        app=_quoted(options.app),
+        start=_quoted(options.start),
+        judge=JUDGES[kind].format(_quoted(value)),
+        command=_quoted(options.program),
+        cwd="" if folder == "." else f", cwd={_quoted(folder)}",
+        model=_quoted(model),
         name=name,
         mark="",
     )
+
+
+def _quoted(value: str | list[str]) -> str:
+    return json.dumps(value, ensure_ascii=False)  # which is Python, too
 
 
 def _files() -> set[Path]:
@@ -173,8 +180,7 @@ def _files() -> set[Path]:
 
 def _pytest(file: Path, *args: str) -> bool:
     words = ["pytest", str(file), *args]
-    print(f"$ {shlex.join(words[:2])}", *[word for word in args if "results" not in word])
-    sys.stdout.flush()
+    print(f"$ {shlex.join(words[:3])}", flush=True)
     return subprocess.run([sys.executable, "-m", *words], check=False).returncode == 0
 
 
