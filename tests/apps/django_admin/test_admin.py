@@ -6,8 +6,9 @@ from pytest_miniwob_agent import AppTask
 
 def prepare(app, seed):
     User.objects.all().delete()
-    User.objects.create_superuser("admin", password="secret")
-    User.objects.create_user("bob")
+    User.objects.create_superuser("admin", password="secret", id=1)
+    User.objects.create_user("bob", id=2)
+    User.objects.update(date_joined="2026-01-01T12:00Z")
 
 
 def exists(name):

@@ -16,6 +16,7 @@ def tasks(app):
             setup=prepare,
             goal='Write a note with the title "Eggs", and delete the note Milk.',
             reward=lambda app, trial: int({"Bread", "Eggs"} == set(app.notes.values())),
+            scrub={r'(?<="written":")[^"]*': "just now"},
         ),
         AppTask(
             f"search-{app}",

@@ -58,6 +58,10 @@ TASKS = [
         start="/lab",
         goal="Compute 6 * 7 in a new notebook of jupyter.",
         solved_when=shows("42"),
+        scrub={
+            r"/[^\s\"]*/test_servers_\w*": "/notebooks",
+            r"20\d\d-\d\d-\d\dT[\d:.]+": "2026-01-01T12:00:00",
+        },
     ),
 ]
 
