@@ -312,7 +312,8 @@ class ItemFiles:
         if added:
             stored = [*stored, *added]
             write_cassette(self._unused, stored, allow=self.allow)
-        present = self.cassette.read_text("utf-8") if self.cassette.exists() else ""
+        # Whatever has become of it meanwhile.
+        present = self.cassette.read_text("utf-8", "replace") if self.cassette.exists() else ""
         if not calls and self.pace.moves is None:
             self.cassette.unlink(missing_ok=True)
         elif present != dump_cassette(calls, **self._noted):

@@ -25,6 +25,8 @@ from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
 from pytest_miniwob_agent.models.requests import chat_request
 
+from .cassette_files import make_call
+
 STEM = "reflective/m/click-menu-2/1"
 MODELS = contextlib.ExitStack()
 
@@ -209,6 +211,15 @@ def test_calls_of_threads_are_all_kept_in_the_same_order_each_time(tmp_path, cha
     play(tmp_path / "1", "new_episodes", *reversed(prompts), url=chat_server.url)
     assert llm.files.cassette.read_bytes() == files[0]
     assert chat_server.requests == []
+
+
+def test_a_cassette_that_is_damaged_while_its_item_is_recorded_is_replaced(tmp_path):
+    files = ItemFiles(tmp_path, STEM, Record.NEW_EPISODES)
+    files.load()
+    files.cassette.parent.mkdir(parents=True)
+    files.cassette.write_bytes(b"\xff")
+    files.finish([make_call()], [])
+    assert len(read_cassette(files.cassette)) == 1
 
 
 def test_a_process_opens_an_item_for_recording_once_at_a_time(tmp_path):
