@@ -49,7 +49,7 @@ def group(pid: int) -> list[int]:
     return found
 
 
-def pid_of(browser: Browser) -> int:
+def driver_pid(browser: Browser) -> int:
     """The process of the browser's driver, which is started if it does not run."""
     assert isinstance(browser.driver, webdriver.Chrome)
     pid: int = browser.driver.service.process.pid
@@ -69,7 +69,7 @@ def play(episodes: int) -> list[str]:
     browser = Browser()
     print(f"episodes {''.join(f'{name:>14}' for name in BOUNDS)} (MB)  processes  open files")
     try:
-        driver = pid_of(browser)
+        driver = driver_pid(browser)
         for count in range(episodes + 1):
             if count % (episodes // 10 or 1) == 0:
                 others = [pid for pid in group(driver) if pid != driver]
@@ -85,7 +85,7 @@ def play(episodes: int) -> list[str]:
                             wrong.append(f"{name} grew from {warm[name]:.0f} to {size:.0f} MB")
             category, task = tasks[count % len(tasks)]
             explore(MiniwobPage(browser, Case(task, category, count)))
-            if pid_of(browser) != driver:
+            if driver_pid(browser) != driver:
                 return [*wrong, f"the browser was lost at episode {count}"]
     finally:
         browser.close()

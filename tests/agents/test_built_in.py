@@ -54,7 +54,7 @@ AGENTS = {
 """Makers of each built-in agent, and of variants that cover the parameters' values."""
 
 
-def replies_of(name):
+def replies_for(name):
     return REPLIES_OF.get(name.partition("-")[0], REPLIES)
 
 
@@ -76,7 +76,7 @@ class Contract:
 
 for _name, _make in AGENTS.items():  # a class such as TestReflective, as a user's module has one
     _class = "Test" + _name.title().replace("-", "")
-    _bases = (Contract, agent_contract(_make, replies_of(_name)))
+    _bases = (Contract, agent_contract(_make, replies_for(_name)))
     globals()[_class] = type(_class, _bases, {})
 
 
@@ -130,5 +130,5 @@ def check_endings(name, script, written, reward):
     page = ContractPage(
         reward, 2, written, [Element(1, "input", **fields), Element(2, "button", written)]
     )
-    episode = play(AGENTS[name](), page, ScriptedLLM(cycle([*script, *replies_of(name)])))
+    episode = play(AGENTS[name](), page, ScriptedLLM(cycle([*script, *replies_for(name)])))
     assert len(episode.endings) == episode.trials

@@ -232,12 +232,12 @@ NAMED = {
 """By name: a folder, the fixtures of the app, what it needs to be made, and arguments."""
 
 
-def params_of(*names):
+def app_params(*names):
     """Parameters of `recorded`; one worker runs all tests of an app."""
     return [pytest.param(name, marks=pytest.mark.xdist_group(f"app-{name}")) for name in names]
 
 
-@pytest.fixture(scope="module", params=params_of(*NAMED))
+@pytest.fixture(scope="module", params=app_params(*NAMED))
 def recorded(request, model, tmp_path_factory):
     name, started, needs, arguments = NAMED[request.param]
     if needs and not needs.exists():
@@ -398,7 +398,7 @@ def test_its_replay_is_the_same_in_whole_chromium_by_workers_elsewhere_in_any_or
     check(recorded, "-n2", MINIWOB_BROWSER=whole, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
 
 
-@pytest.mark.parametrize("recorded", params_of("vite", "streamlit"), indirect=True)
+@pytest.mark.parametrize("recorded", app_params("vite", "streamlit"), indirect=True)
 def test_the_replay_of_an_app_with_sockets_is_the_same_on_a_busy_machine(recorded):
     with load(3):
         check(recorded, IN_ORDER)
@@ -425,7 +425,7 @@ def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
         run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
 
 
-@pytest.mark.parametrize("recorded", params_of("django"), indirect=True)
+@pytest.mark.parametrize("recorded", app_params("django"), indirect=True)
 def test_the_app_is_started_again_for_the_item_that_has_changed(recorded, model, tmp_path):
     project, results, _ = recorded
     changed = Project(project.folder, tmp_path, project.arguments)

@@ -19,7 +19,7 @@ def open_tree(pages):
     return make
 
 
-def id_of(seen, text):
+def find_id(seen, text):
     [found] = [one.id for one in seen.elements if one.text == text]
     return found
 
@@ -74,20 +74,20 @@ def test_a_menu_that_the_mouse_opens_is_there(open_tree):
       <style>ul {display: none} div {width: 120px}
         @media (hover: hover) and (pointer: fine) { div:hover ul {display: block} }</style>
       <div>Account<ul><li><button onclick="hit = 1">Sign out</button></ul></div>""")
-    seen = env.step(Hover(id_of(seen, "Account"))).observation
-    assert env.step(Click(id_of(seen, "Sign out"))).solved
+    seen = env.step(Hover(find_id(seen, "Account"))).observation
+    assert env.step(Click(find_id(seen, "Sign out"))).solved
 
 
 def test_a_double_click_goes_there_too(open_tree):
     env, seen = open_tree(
         f"<ul><li>{SPAN}</ul><script>goal.ondblclick = () => {{ hit = 1 }}</script>"
     )
-    assert env.step(DoubleClick(id_of(seen, "notes"))).solved
+    assert env.step(DoubleClick(find_id(seen, "notes"))).solved
 
 
 def test_the_first_version_of_screens_hits_the_middle_of_the_box(open_tree):
     env, seen = open_tree(STANDING["div"] + LISTENING, version=1)
-    assert not env.step(Click(id_of(seen, "notes"))).done
+    assert not env.step(Click(find_id(seen, "notes"))).done
 
 
 BOARD = """
@@ -138,6 +138,6 @@ DRAGS = {
 @pytest.mark.parametrize(("start", "to", "end"), DRAGS.values(), ids=DRAGS)
 def test_a_drag_ends_on_what_it_names(open_tree, start, to, end):
     env, seen = open_tree(BOARD)
-    done = env.step(Drag(id_of(seen, start), id_of(seen, to)))
+    done = env.step(Drag(find_id(seen, start), find_id(seen, to)))
     [said] = [one.text for one in done.observation.elements if one.dom_id == "out"]
     assert said == end

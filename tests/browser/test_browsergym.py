@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from support.frameworks import BROWSERGYM, program_of
+from support.frameworks import BROWSERGYM, find_program
 from support.in_browser import run_script
 from support.projects import ROOT
 from support.scripted import actions, prompts
@@ -287,7 +287,7 @@ def test_problems_are_those_of_browsergym(page):
     assert len(sample) == 40
     theirs = subprocess.run(
         [
-            program_of(BROWSERGYM, "python"), ROOT / "tests" / "browser" / "browsergym_goals.py",
+            find_program(BROWSERGYM, "python"), ROOT / "tests" / "browser" / "browsergym_goals.py",
             page_path("click-test").parent, find_browser(headed=True),
         ],
         input="\n".join(f"{row['task']} {row['task_seed']}" for row in sample),

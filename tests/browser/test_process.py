@@ -20,7 +20,7 @@ import pytest
 from selenium.common.exceptions import WebDriverException
 from support.drawn_pictures import opened
 from support.in_browser import answers
-from support.projects import ROOT, mortal, suite_of
+from support.projects import ROOT, mortal, suite_source
 from support.servers import wait_until
 
 from pytest_miniwob_agent.browser.local import LocalLauncher, find_browser, find_driver
@@ -257,7 +257,7 @@ def processes_with(mark):
 def test_a_run_that_is_ended_leaves_no_process_and_no_file_and_keeps_what_is_recorded(
     pytester, chat_server, request, signal_, workers
 ):
-    pytester.makepyfile(suite_of('"click-menu-2", seeds=[1, 2]'))
+    pytester.makepyfile(suite_source('"click-menu-2", seeds=[1, 2]'))
     mark, released = uuid.uuid4().hex, threading.Event()
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))  # short; see LONGEST_PARENT
     request.addfinalizer(lambda: shutil.rmtree(temporary))

@@ -4,7 +4,7 @@ import io
 
 import pytest
 import yaml
-from support.projects import INNER_RUNS, ROOT, suite_of
+from support.projects import INNER_RUNS, ROOT, suite_source
 
 from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 from pytest_miniwob_agent.cassettes.folder import stem
@@ -94,7 +94,7 @@ class TestWithCollectedItems:
 
     def test_a_case_that_names_no_agent_uses_the_cassettes_of_every_agent(self, project, run):
         """It may be run with `--miniwob-agent=tools`, which another test names."""
-        project.makepyfile(test_named=suite_of('"click-pie", seeds=[1], agents=["tools"]'))
+        project.makepyfile(test_named=suite_source('"click-pie", seeds=[1], agents=["tools"]'))
         used = plant(project.path, "cassettes/tools/m/click-menu-2/1.yaml")
         plant(project.path, "cassettes/tools/m/click-menu-2/9.yaml")
         out = run("prune", "--yes")
@@ -229,6 +229,6 @@ def test_show_takes_the_model_of_the_ini_file_of_several(folder, run, monkeypatc
     err = run("show", "click-menu-2/1", status=2)
     assert "name one of reflective/m/click-menu-2/1, reflective/other/click-menu-2/1" in err
     (folder / "pytest.ini").write_text("[pytest]\nminiwob_model = other\nminiwob_seeds = 1\n")
-    (folder / "test_show.py").write_text(suite_of('"click-menu-2"'))
+    (folder / "test_show.py").write_text(suite_source('"click-menu-2"'))
     out = run("show", "click-menu-2/1")
     assert out.startswith("cassettes/reflective/other/click-menu-2/1.yaml\n")

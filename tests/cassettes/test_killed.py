@@ -9,7 +9,7 @@ import time
 
 import pytest
 from filelock import FileLock
-from support.projects import FAKE_PAGE, Project, solve_menu, suite_of
+from support.projects import FAKE_PAGE, Project, solve_menu, suite_source
 from support.servers import wait_until
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
@@ -80,13 +80,13 @@ class Recording(Project):
 def recording(pytester, chat_server):
     chat_server.reply = solve_menu
     recording = Recording(pytester, chat_server)
-    recording.write(suite_of('"click-menu-2", seeds=[1]'), FAKE_PAGE)
+    recording.write(suite_source('"click-menu-2", seeds=[1]'), FAKE_PAGE)
     return recording
 
 
 @pytest.mark.parametrize("number", [3, *(pytest.param(n, marks=pytest.mark.sweep) for n in (1, 4))])
 def test_a_recording_killed_at_a_call_loses_that_call_only(recording, number):
-    recording.makepyfile(suite_of('"click-menu-2", seeds=[1, 2]'))
+    recording.makepyfile(suite_source('"click-menu-2", seeds=[1, 2]'))
     expected, needed = recording.undisturbed(passed=2)
     assert needed == 6
     recording.kill(number, NEW)
@@ -98,7 +98,7 @@ def test_a_recording_killed_at_a_call_loses_that_call_only(recording, number):
 
 @pytest.mark.sweep
 def test_two_killed_workers_lose_one_call_each_at_most(recording):
-    recording.makepyfile(suite_of('"click-menu-2", seeds=[1, 2, 3, 4]'))
+    recording.makepyfile(suite_source('"click-menu-2", seeds=[1, 2, 3, 4]'))
     expected, needed = recording.undisturbed(passed=4)
     recording.kill(5, NEW, "-n2")
     requested = len(recording.server.requests)

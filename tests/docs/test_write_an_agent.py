@@ -5,7 +5,7 @@ import sys
 import tomllib
 
 import pytest
-from support.projects import ROOT, suite_of
+from support.projects import ROOT, suite_source
 
 from pytest_miniwob_agent.agents.registry import GROUP, load_agent
 from pytest_miniwob_agent.testing import agent_contract
@@ -32,7 +32,7 @@ def test_the_tests_of_the_page_pass(files):
 
 
 def test_the_agent_of_the_page_solves_tasks_and_replays(files, chat_server):
-    files.makepyfile(test_tasks=suite_of('"click-test-2", "enter-text"'))
+    files.makepyfile(test_tasks=suite_source('"click-test-2", "enter-text"'))
     chat_server.reply = solve
     args = ["test_tasks.py", "--miniwob-agent=next_action:NextAction", "--miniwob-seeds=1"]
     files.record(*args).assert_outcomes(passed=2)
@@ -58,16 +58,16 @@ def test_the_method_run_finished_of_the_page_gets_outcomes(files):
 
 
 def solve(prompt):
-    def id_of(pattern):
+    def find_id(pattern):
         return re.search(rf'<\w+ id="(\d+)"[^<]*{pattern}', prompt)[1]
 
     goal = re.match("Goal: (.*)", prompt)[1]
     if "ONE" in goal:
-        return f"click id={id_of('>ONE<')}"
+        return f"click id={find_id('>ONE<')}"
     if "Done so far: nothing" in prompt:
         text = re.search('"(.*)"', goal)[1]
-        return f'enter "{text}" to id={id_of("value=")}'
-    return f"click id={id_of('>Submit<')}"
+        return f'enter "{text}" to id={find_id("value=")}'
+    return f"click id={find_id('>Submit<')}"
 
 
 def test_the_entry_point_of_the_page_leads_to_its_agent(files):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from support.frameworks import BROWSERS, FRAMEWORKS, program_of
+from support.frameworks import BROWSERS, FRAMEWORKS, find_program
 from support.playwright_scripts import print_script, run_scripts
 from support.projects import INNER_RUNS, ROOT, RUNS_OF_APPS
 
@@ -37,7 +37,7 @@ def test_the_agent_without_a_framework_replays_the_item_that_it_solved():
     ],
 )
 def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
-    python = program_of(FRAMEWORKS, "python")
+    python = find_program(FRAMEWORKS, "python")
     assert "1 passed" in replay(
         python, "examples/test_examples.py", "-k", task, f"--miniwob-agent={agent}"
     )
@@ -53,7 +53,7 @@ def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
     ],
 )
 def test_an_agent_that_drives_the_browser_replays_to_its_baseline_twice(agent, tmp_path):
-    python = program_of(BROWSERS, "python")
+    python = find_program(BROWSERS, "python")
     name = agent.partition(":")[0].removeprefix("with_").replace("_", "-")
     expected = (ROOT / "examples" / f"{name}.jsonl").read_bytes()
     for output in (tmp_path / "first.jsonl", tmp_path / "second.jsonl"):
@@ -84,7 +84,7 @@ def test_page(page):
 )
 @pytest.mark.parametrize("first", [True, False], ids=["before", "after"])
 def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, tmp_path):
-    python = program_of(BROWSERS, "python")
+    python = find_program(BROWSERS, "python")
     if not [*BROWSERS.glob("lib/*/site-packages/pytest_playwright")]:
         pytest.skip("no pytest-playwright in .venv-browsers: run `make frameworks`")
     theirs = tmp_path / "test_page.py"
@@ -99,7 +99,7 @@ def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, t
 @pytest.mark.parametrize(("twins", "items"), [("perturbed", 20), ("injected", 33)])
 def test_an_agent_that_drives_the_browser_replays_pages_and_their_twins(twins, items):
     arguments = (f"-cexamples/{twins}/pytest.ini", "--miniwob-agent=with_browser_use:BrowserUse")
-    run = replay(program_of(BROWSERS, "python"), f"examples/{twins}", *arguments, "-n2")
+    run = replay(find_program(BROWSERS, "python"), f"examples/{twins}", *arguments, "-n2")
     assert f"{items} passed" in run
 
 
@@ -116,7 +116,7 @@ def test_tasks_on_an_app_replay_without_it(tasks):
 
 @pytest.mark.sweep
 def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
-    python = program_of(BROWSERS, "python")
+    python = find_program(BROWSERS, "python")
     file = f"{ADMIN}/test_admin_browser_use.py"
     assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n2")
 
@@ -127,7 +127,7 @@ def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
     [("test_admin.py", None), ("test_admin_browser_use.py", BROWSERS)],
 )
 def test_tasks_on_an_app_pass_on_it_with_the_recorded_answers_in_any_order(file, environment):
-    python = program_of(environment, "python") if environment else sys.executable
+    python = find_program(environment, "python") if environment else sys.executable
     arguments = (f"{ADMIN}/{file}", f"-c{ADMIN}/pytest.ini", "--miniwob-app=live")
     assert "5 passed" in replay(python, *arguments, options=RUNS_OF_APPS)
 

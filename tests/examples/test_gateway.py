@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.frameworks import BROWSERS, FRAMEWORKS, GATEWAY, program_of
+from support.frameworks import BROWSERS, FRAMEWORKS, GATEWAY, find_program
 from support.projects import INNER_RUNS, ROOT
 
 from pytest_miniwob_agent.core.outcome import Status
@@ -45,7 +45,7 @@ def gateway(tmp_path_factory):
     """LiteLLM's proxy on a free port, with the models of gateway/litellm.yaml."""
     folder, key = tmp_path_factory.mktemp("gateway"), f"sk-{secrets.token_hex(16)}"
     config = Path(__file__).with_name("gateway") / "litellm.yaml"
-    command = [program_of(GATEWAY, "litellm"), "--host", "127.0.0.1", "--port", "0"]
+    command = [find_program(GATEWAY, "litellm"), "--host", "127.0.0.1", "--port", "0"]
     settings = {"LITELLM_MASTER_KEY": key, "PATH": os.environ["PATH"], "HOME": str(folder)}
     settings |= {f"LITELLM_LOCAL_{name}": "True" for name in LOCAL.split()}
     path = folder / "log"
@@ -66,7 +66,7 @@ def gateway(tmp_path_factory):
 
 
 def run(project, agent, *args, **environment):
-    command = [program_of(AGENTS[agent], "python"), "-m", "pytest", "test_examples.py", *args]
+    command = [find_program(AGENTS[agent], "python"), "-m", "pytest", "test_examples.py", *args]
     command += ["-k", "click-test-2 or login-user", f"--miniwob-agent={agent}"]
     command += ["--miniwob-model=tools", "-n", "2", "-pno:cacheprovider", *INNER_RUNS.split()]
     environment = os.environ | environment

@@ -7,7 +7,7 @@ import time
 
 import pytest
 import yaml
-from support.projects import suite_of
+from support.projects import suite_source
 
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
@@ -234,7 +234,7 @@ def agents(project, chat_server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-anthropic")
     monkeypatch.setenv("GEMINI_API_KEY", "key-of-gemini")
-    project.makepyfile(suite_of('"click-menu-2", seeds=[1]'), agents=AGENTS)
+    project.makepyfile(suite_source('"click-menu-2", seeds=[1]'), agents=AGENTS)
     project.syspathinsert()
     chat_server.reply = reply
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 from PIL.PngImagePlugin import PngInfo
-from support.drawn_pictures import base64_of, chat_body, opened, page_with_button
+from support.drawn_pictures import chat_body, opened, page_with_button, to_base64
 
 from pytest_miniwob_agent.models.api import (
     digests_in,
@@ -18,7 +18,7 @@ from pytest_miniwob_agent.pictures import pixel_digest
 
 PNG = page_with_button()
 DIGEST = pixel_digest(opened(PNG))
-DATA = base64_of(PNG)
+DATA = to_base64(PNG)
 URL = f"data:image/png;base64,{DATA}"
 
 
@@ -59,12 +59,12 @@ def test_a_picture_becomes_a_png_of_the_same_pixels_with_nothing_else_in_it():
     text.add_text("Author", "secret")
     opened(PNG).save(png, "PNG", pnginfo=text, compress_level=1)
     for data in (webp.getvalue(), png.getvalue(), PNG + b"secret"):
-        digest, kept = read_base64(base64_of(data))
+        digest, kept = read_base64(to_base64(data))
         assert digest == DIGEST
         assert b"secret" not in kept
         assert not any(chunk in kept for chunk in (b"tEXt", b"eXIf", b"iCCP", b"tIME", b"pHYs"))
     assert read_base64(DATA) == (DIGEST, PNG)
-    url = f"data:image/webp;base64,{base64_of(webp.getvalue())}"
+    url = f"data:image/webp;base64,{to_base64(webp.getvalue())}"
     assert digests_in(extract(user({"type": "image_url", "image_url": {"url": url}}))[0]) == [
         DIGEST
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from support.projects import suite_of
+from support.projects import suite_source
 
 from pytest_miniwob_agent.cassettes.upkeep import shown_calls
 
@@ -83,7 +83,7 @@ def agents(project, monkeypatch):
     """A project with the agents of above; `run` takes a name, `refuse` how long calls end."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "k")
-    project.write(suite_of('"click-menu-2", seeds=[1, 2]'), agents=AGENTS)
+    project.write(suite_source('"click-menu-2", seeds=[1, 2]'), agents=AGENTS)
     project.server.retry_after = 0.001
 
     def refuse(status, body):

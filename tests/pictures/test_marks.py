@@ -7,7 +7,7 @@ from pytest_miniwob_agent.pictures import MARK, marked
 BOX = (40, 100, 60, 22)
 
 
-def count_of(image, colour):
+def count_pixels(image, colour):
     return sum(count for count, found in image.getcolors(100_000) if found == colour)
 
 
@@ -16,7 +16,7 @@ def test_a_mark_hides_nothing_of_its_element():
     left, top, width, height = BOX
     inside = (left, top, left + width, top + height)
     assert shown.crop(inside).tobytes() == plain.crop(inside).tobytes()
-    assert count_of(shown, MARK) > 40
+    assert count_pixels(shown, MARK) > 40
 
 
 def test_zoom_makes_a_square_of_each_pixel():
@@ -31,11 +31,11 @@ def test_labels_hide_neither_each_other_nor_what_shows():
     texts = [(2, 100 + 12 * number, 40, 12) for number in rows]
     shown = opened(marked(page_with_button(), 3, rows, texts))
     # The digits of the labels: each stays visible.
-    single = count_of(opened(marked(page_with_button(), 3, {1: rows[1]}, texts)), MARK)
-    assert count_of(shown, MARK) > 3 * single
+    single = count_pixels(opened(marked(page_with_button(), 3, {1: rows[1]}, texts)), MARK)
+    assert count_pixels(shown, MARK) > 3 * single
     for left, top, width, height in texts:
         inside = shown.crop((3 * left, 3 * top + 6, 3 * (left + width), 3 * (top + height) - 6))
-        assert count_of(inside, MARK) == 0
+        assert count_pixels(inside, MARK) == 0
 
 
 def test_rulers_begin_at_the_page_and_leave_it_as_it_is():

@@ -8,7 +8,7 @@ from math import inf, nan
 from unittest.mock import patch
 
 import pytest
-from support.apps import APP, plan, starts_of
+from support.apps import APP, count_starts, plan
 from support.projects import Project
 
 from pytest_miniwob_agent import AppTask
@@ -137,7 +137,7 @@ def test_an_item_is_recorded_with_the_app_and_replayed_without(app):
     for where in ("-n0", "-n1"):
         app.replay("--miniwob-results=replayed.jsonl", where, passed=2)
         assert app.path.joinpath("replayed.jsonl").read_bytes() == live
-    assert starts_of(app) == 2
+    assert count_starts(app) == 2
     [login] = app.path.glob("cassettes/*/*/log-in/*.traffic.jsonl")
     assert "HttpOnly" not in login.read_text()  # no session is on the tape
     assert "app.localhost" in login.read_text()
@@ -147,10 +147,14 @@ def test_an_item_is_recorded_with_the_app_and_replayed_without(app):
 def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(recorded):
     before = recorded.recorded()
     recorded.record().assert_outcomes(passed=2)
-    assert (recorded.recorded(), starts_of(recorded), recorded.server.requests) == (before, 0, [])
+    assert (recorded.recorded(), count_starts(recorded), recorded.server.requests) == (
+        before,
+        0,
+        [],
+    )
     change(recorded, "say who is", "tell me who is")
     recorded.record().assert_outcomes(passed=2)
-    assert starts_of(recorded) == 1  # of one item alone
+    assert count_starts(recorded) == 1  # of one item alone
     assert recorded.server.requests
     recorded.replay(passed=2)
 
@@ -618,14 +622,14 @@ def test_what_is_beyond_the_limits_of_a_run_is_no_drift(tried, lower):
         lower = "-q"
     tried.replay(lower, failed=1)
     tried.record(lower).assert_outcomes(failed=1)
-    assert (tried.recorded(), starts_of(tried)) == (before, 0)
+    assert (tried.recorded(), count_starts(tried)) == (before, 0)
 
 
 def test_a_recording_of_more_trials_than_are_played_is_made_anew(tried):
     change(tried, "(1, 3)", "(2, 3)")
     tried.runpytest().stdout.fnmatch_lines(["*: trial 2 was not played", "*1 drifted*"])
     tried.record().assert_outcomes(passed=1)
-    assert (tried.server.requests, starts_of(tried)) == ([], 1)  # no call was paid for again
+    assert (tried.server.requests, count_starts(tried)) == ([], 1)  # no call was paid for again
     tried.replay(passed=1)
 
 
@@ -633,7 +637,7 @@ def test_pictures_of_an_unsolved_item_are_those_of_its_tape(tries):
     tries.server.reply = lambda prompt: "3"
     for run in (tries.record, tries.runpytest):
         run("--miniwob-report=report").assert_outcomes(failed=1)
-        assert starts_of(tries) == 1
+        assert count_starts(tries) == 1
         report = tries.path / "report"
         assert list(report.glob("pictures/*.png"))
         [item] = report.glob("data/items/apps/try/1.js")
@@ -645,4 +649,4 @@ def test_pictures_of_an_unsolved_item_are_those_of_its_tape(tries):
 def test_an_app_begins_again_where_the_browser_is_lost(tries):
     change(tries, "CRASHES = 0", "CRASHES = 1")
     tries.record_and_replay(passed=1)
-    assert (starts_of(tries), len(tries.server.requests)) == (1, 2)
+    assert (count_starts(tries), len(tries.server.requests)) == (1, 2)

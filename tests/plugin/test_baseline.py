@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.git import commit
-from support.projects import FAKE_PAGE, solve_menu, suite_of
+from support.projects import FAKE_PAGE, solve_menu, suite_source
 
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.outcome import Status, Tokens
@@ -24,7 +24,7 @@ TASKS = '"click-menu-2", "click-tab", "click-tab-2-hard"'
 
 @pytest.fixture
 def project(project):
-    project.write(suite_of(f"{TASKS}, seeds=[1, 2]"))
+    project.write(suite_source(f"{TASKS}, seeds=[1, 2]"))
     return project
 
 

@@ -23,7 +23,7 @@ def select(*args, options=None, ini=None, **kwargs):
     return list(selected_cases(pytest.mark.miniwob(*args, **kwargs).mark, Settings(**fields)))
 
 
-def ids_of(result):
+def item_ids(result):
     return [line for line in result.outlines if "::" in line]
 
 
@@ -91,7 +91,7 @@ class TestItems:
         ],
     )
     def test_pytests_own_options_and_seeds_select_items(self, project, args, count):
-        assert len(ids_of(project.runpytest("--collect-only", "-q", *args))) == count
+        assert len(item_ids(project.runpytest("--collect-only", "-q", *args))) == count
 
     def test_a_case_of_two_markers_is_one_item(self, project):
         project.makepyfile(
@@ -103,7 +103,7 @@ class TestItems:
             def test_solves(miniwob_episode): pass
             """
         )
-        collected = ids_of(project.runpytest("--collect-only", "-q"))
+        collected = item_ids(project.runpytest("--collect-only", "-q"))
         assert len(collected) == len(set(collected)) == 16
         assert any(line.endswith(f"::test_solves[{IDS[0]}]") for line in collected)
 

@@ -11,14 +11,14 @@ import sys
 
 import pytest
 from support.git import commit, git
-from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_of
+from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_source
 
 from pytest_miniwob_agent.results.file import read_results
 
 PLAN = (REFLECTIVE_PROMPTS / "plan.txt").read_text("utf-8")
 LAST_STEP = PLAN[PLAN.index(" Do not leave out a last step") : PLAN.index("\n\nAnswer with")]
 
-SUITE = suite_of(
+SUITE = suite_source(
     '"click-menu-2", "click-pie", "email-inbox", "email-inbox-nl-turk", "navigate-tree", '
     "seeds=[1, 2], trials=1"
 )

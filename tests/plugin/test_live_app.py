@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from support.apps import APP, plan, starts_of
+from support.apps import APP, count_starts, plan
 from support.projects import Project
 
 LIVE = "--miniwob-app=live"
@@ -89,14 +89,14 @@ def change(project, **how):
 
 def test_an_app_that_has_not_changed_passes(shop):
     result = shop.replay(LIVE, "--miniwob-results=now.jsonl", "-n1", passed=2)
-    assert starts_of(shop) == 2
+    assert count_starts(shop) == 2
     result.stdout.fnmatch_lines(["apps: 2 items on the app as it is now, with recorded answers"])
     # A token of a form is another one each time.
     result.stdout.no_fnmatch_line("*requests to the app have changed*")
     assert shop.path.joinpath("now.jsonl").read_text().count('"app":"live"') == 2
     result = shop.replay(passed=2)
     result.stdout.fnmatch_lines(["apps: 2 items replayed; the app was not started, *"])
-    assert starts_of(shop) == 2
+    assert count_starts(shop) == 2
 
 
 def test_an_app_that_is_slower_passes(shop):
@@ -178,7 +178,7 @@ def test_results_of_recordings_are_not_replaced(shop):
     result = shop.replay(LIVE, results, baseline, passed=1, failed=1)
     result.stdout.fnmatch_lines(["gate items: FAILED", "results: results.live.jsonl", "REGRESSED*"])
     assert shop.path.joinpath("results.jsonl").read_bytes() == recorded
-    assert starts_of(shop) == 2
+    assert count_starts(shop) == 2
 
 
 def test_an_item_without_a_recording_is_not_recorded_either(shop):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.projects import Project, suite_of
+from support.projects import Project, suite_source
 
 PAGE = """
     <!DOCTYPE html><body><button onclick="done = 1">Go</button> <button>Stay</button><img src=x.png>
@@ -158,7 +158,7 @@ def test_a_result_tells_whether_a_prompt_had_the_payload(pytester, chat_server, 
     pages.joinpath("hidden.html").write_text(ATTACK % f"<b hidden>{SAID}</b>")
     pages.joinpath("shown.html").write_text(ATTACK % SAID)
     project = Project(pytester, chat_server)
-    project.write(suite_of('"web", pages="web", seeds=[3], trials=1'))
+    project.write(suite_source('"web", pages="web", seeds=[3], trials=1'))
     chat_server.reply = lambda prompt: "click id=1"
     for run in (project.record, project.runpytest):
         result = run(f"--miniwob-agent-params={json.dumps(params)}", "--miniwob-results=out.jsonl")

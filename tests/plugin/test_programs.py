@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.apps import AppPages, starts_of
+from support.apps import AppPages, count_starts
 from support.projects import Project
 
 from pytest_miniwob_agent.cassettes.format import read_cassette, write_cassette
@@ -119,4 +119,4 @@ def test_an_app_is_recorded_again_only_if_its_program_does_something_else(
     recorded = project.recorded()
     monkeypatch.setenv("SLEEP", "3")
     project.record().assert_outcomes(passed=1)
-    assert (starts_of(project), project.recorded()) == (1, recorded)
+    assert (count_starts(project), project.recorded()) == (1, recorded)

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_of
+from support.projects import REFLECTIVE_PROMPTS, solve_menu, suite_source
 
 from pytest_miniwob_agent.plugin.inner import collect
 
@@ -30,7 +30,9 @@ def test_cassettes_lie_in_the_working_directory_without_an_ini_file(project, mon
 
 def test_suites_own_cassettes_but_are_collected_only_by_commands(project, monkeypatch):
     monkeypatch.chdir(project.path)
-    project.mkdir("suites").joinpath("more.py").write_text(suite_of('"click-option", seeds=[7]'))
+    project.mkdir("suites").joinpath("more.py").write_text(
+        suite_source('"click-option", seeds=[7]')
+    )
     project.write(ini="miniwob_suites = suites/*.py\n")
     mine = collect(["-k", "click-menu-2/1"]).used
     assert "reflective/m/click-option/7" in mine.stems
@@ -56,7 +58,7 @@ INI = "miniwob_baseline = base.jsonl\nminiwob_results = new.jsonl\n"
 )
 def test_what_an_ini_file_says_counts_from_its_folder(record, monkeypatch, folder, args):
     project = record.path
-    record.write(suite_of('"click-menu-2", seeds=[1, 2]'), ini=INI)
+    record.write(suite_source('"click-menu-2", seeds=[1, 2]'), ini=INI)
     record.mkdir("below")
     args = args.format(project=project.name).split()
     record.runpytest("--miniwob-baseline=").assert_outcomes(passed=2)

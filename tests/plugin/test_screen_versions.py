@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.projects import FAKE_PAGE, solve_menu, suite_of
+from support.projects import FAKE_PAGE, solve_menu, suite_source
 
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 
@@ -23,7 +23,7 @@ NEWEST = f"screens: {SCREEN_VERSION}\n"
 @pytest.fixture
 def item(project, chat_server):
     """A project with one recorded item, whose page prints the version that it was told to show."""
-    project.write(suite_of('"click-menu-2", seeds=[1]'), VERSIONED)
+    project.write(suite_source('"click-menu-2", seeds=[1]'), VERSIONED)
     chat_server.reply = solve_menu
     project.record().assert_outcomes(passed=1)
     [project.cassette] = project.recorded()

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.projects import FAKE_PAGE, solve_menu, suite_of
+from support.projects import FAKE_PAGE, solve_menu, suite_source
 
 HEADER, QUERY, PASSWORD, ADDRESS = "hdr-blue-whale", "qry-red-fox", "pwd-old-owl", "adr-big-bear"
 PARAMS = {
@@ -20,7 +20,7 @@ KEY = "gsk_" + "aB3z" * 13
 @pytest.fixture
 def one_item(project):
     """A project with one item; `run_item` takes a URL and arguments."""
-    project.makepyfile(suite_of('"click-menu-2", seeds=[1]'))
+    project.makepyfile(suite_source('"click-menu-2", seeds=[1]'))
 
     def run_item(url, *args, record="new_episodes"):
         server = [f"--miniwob-base-url={url}"] if url else []

@@ -105,7 +105,7 @@ TEST = """
 """
 
 
-def starts_of(project):
+def count_starts(project):
     """Return how often the `app` of a project was started."""
     starts = project.path / "starts"
     return len(starts.read_text().splitlines()) if starts.exists() else 0
@@ -160,7 +160,7 @@ class AppPages(Project):
         """Record a task as `write_task` takes it, and replay it without the app; the prompts."""
         prompts = self.write_task(pages, *plans, **more)
         self.record().assert_outcomes(passed=1)
-        starts = starts_of(self)
+        starts = count_starts(self)
         self.replay(passed=1)
-        assert starts_of(self) == starts
+        assert count_starts(self) == starts
         return prompts

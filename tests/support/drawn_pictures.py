@@ -22,14 +22,14 @@ def opened(png):
     return Image.open(io.BytesIO(png)).convert("RGB")
 
 
-def base64_of(png):
+def to_base64(png):
     return base64.b64encode(png).decode()
 
 
 def chat_body(*pngs, text="What is this?", model="m"):
     """A Chat Completions request with pictures and a text."""
     parts = [
-        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64_of(png)}"}}
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{to_base64(png)}"}}
         for png in pngs
     ]
     content = [*parts, {"type": "text", "text": text}]

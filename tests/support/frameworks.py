@@ -10,7 +10,7 @@ FRAMEWORKS = ROOT / ".venv-frameworks"
 GATEWAY = ROOT / ".venv-gateway"
 
 
-def program_of(environment, name):
+def find_program(environment, name):
     """Return the path of a program in an environment; skip the test where they are not made."""
     if not (FRAMEWORKS / ".installed").exists():
         pytest.skip("no frameworks and no gateway to test with: run `make frameworks`")

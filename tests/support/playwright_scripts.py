@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from support.frameworks import BROWSERS, program_of
+from support.frameworks import BROWSERS, find_program
 from support.projects import ROOT, RUNS_OF_APPS
 
 LAUNCH = '''
@@ -46,7 +46,7 @@ def print_script(folder, case, *arguments, **more):
 
 def run_scripts(folder, scripts, *plugins, **more):
     """Run printed tests in a project's folder, which needs some plugins; all of them pass."""
-    python = program_of(BROWSERS, "python")
+    python = find_program(BROWSERS, "python")
     for name in ("pytest_playwright", *plugins):
         if not [*BROWSERS.glob(f"lib/*/site-packages/{name}")]:
             pytest.skip(f"no {name} in .venv-browsers: run `make frameworks`")

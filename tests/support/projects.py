@@ -52,7 +52,7 @@ FAKE_PAGE = """
 """
 
 
-def suite_of(arguments):
+def suite_source(arguments):
     """Return a test file whose marker has these arguments."""
     return f"""\
 import pytest
@@ -63,7 +63,7 @@ def test_solves(miniwob_episode):
 """
 
 
-TEST_FILE = suite_of('"click-menu-2", "click-tab*", seeds=[1, 2]')
+TEST_FILE = suite_source('"click-menu-2", "click-tab*", seeds=[1, 2]')
 
 
 INI = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n"

@@ -139,7 +139,7 @@ def next_action(screen, solve):
     return solve(screen, *re.search(GOALS[solve], screen.goal).groups())
 
 
-def words_of(declared):
+def translate_with(declared):
     """A function that translates as the perturbation does."""
 
     def said(text):
@@ -163,7 +163,7 @@ def play(browser, name, seed):
     seen = [page.reset(screen="tree")]
     base, _, kind = name.partition("~")
     declared = run_script(browser, "return task.perturb[arguments[0]]", kind)
-    words = words_of(declared) if kind in ("reworded", "language") else str
+    words = translate_with(declared) if kind in ("reworded", "language") else str
     for _ in range(MOST_STEPS):
         action = next_action(Screen(seen[-1], words), globals()[base])
         transition = page.step(action)

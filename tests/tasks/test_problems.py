@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy
 import pytest
-from support.projects import FAKE_PAGE, solve_menu, suite_of
+from support.projects import FAKE_PAGE, solve_menu, suite_source
 
 from pytest_miniwob_agent import Limits
 from pytest_miniwob_agent.cli import main
@@ -55,7 +55,7 @@ def run(project):
     project.server.reply = solve_menu
 
     def run(arguments, *args, page=PARTIAL):
-        project.write(suite_of(arguments), page)
+        project.write(suite_source(arguments), page)
         return project.record(*args)
 
     run.path = project.path

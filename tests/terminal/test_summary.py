@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from support.projects import FAKE_PAGE, suite_of
+from support.projects import FAKE_PAGE, suite_source
 
 from pytest_miniwob_agent.core.text import (
     command_lines,
@@ -220,7 +220,7 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
 @pytest.mark.parametrize("args", [["-n1", "-q"], ["-rE"]], ids=" ".join)
 def test_missing_cassettes_of_several_agents_are_one_block(project, monkeypatch, args):
     agents = 'seeds=range(4), agents=["reflective", "tools"]'
-    project.makepyfile(suite_of(f'"click-menu-2", "click-tab*", {agents}'))
+    project.makepyfile(suite_source(f'"click-menu-2", "click-tab*", {agents}'))
     for model in ("claude", "gpt-5", "llama-3.3-70b-instruct", "qwen3-coder-480b-a35b-instruct"):
         (project.path / "cassettes" / "reflective" / model).mkdir(parents=True)
     monkeypatch.setenv("COLUMNS", "80")

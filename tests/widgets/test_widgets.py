@@ -11,7 +11,7 @@ from pytest_miniwob_agent.browser.process import Browser
 from pytest_miniwob_agent.plugins.certify.certification import certify
 from pytest_miniwob_agent.testing import ScriptedLLM
 
-from .widget_steps import STEPS, Actions, Program, steps_of
+from .widget_steps import STEPS, Actions, Program, parse_steps
 
 playwright = pytest.importorskip("playwright.sync_api")
 
@@ -36,7 +36,7 @@ def test_a_page_is_completed_by_actions_on_its_tree_alike_at_each_run(pages, nam
     def play():
         actions = Actions(pages.open(name))
         screens = [actions.seen]
-        for verb, target in steps_of(name):
+        for verb, target in parse_steps(name):
             getattr(actions, verb)(target)
             screens.append(actions.last)
         assert actions.last.solved
@@ -62,7 +62,7 @@ def test_a_page_is_completed_by_a_program(pages, chromium, name):
                 page = chromium.connect_over_cdp(handed.cdp_url).contexts[0].pages[0]
                 page.set_default_timeout(10_000)  # ms
                 program = Program(page)
-                for verb, target in steps_of(name):
+                for verb, target in parse_steps(name):
                     getattr(program, verb)(target)
 
     model, limits = ScriptedLLM([]), Limits(steps=100)

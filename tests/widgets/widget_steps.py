@@ -108,7 +108,7 @@ KEYS = {
 }
 
 
-def steps_of(name):
+def parse_steps(name):
     return [step.strip().partition(" ")[::2] for step in STEPS[name].split("; ")]
 
 
