@@ -380,7 +380,8 @@ def show_ledger(
     recorded += broken_off
     spent = sum((outcome.spent for outcome in outcomes), broken_off)
     replayed = sum((outcome.replayed for outcome in outcomes), Usage())
-    left = sum((outcome.left for outcome in outcomes), Usage())
+    # A live app that shows something else takes no call from the tape.
+    left = sum((one.left for one in outcomes if not one.result.app), Usage())
     counts = {
         "unusable": spent.calls - recorded.calls,
         "waiting": waiting,

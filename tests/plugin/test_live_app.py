@@ -134,6 +134,7 @@ def test_an_app_that_shows_something_else_is_drift(shop, how, said):
         [said[0], "*", "The last request before it: GET /", "*", "*AppTask(clock=...)"]
     )
     result.stdout.fnmatch_lines(["*2 drifted*"])
+    result.stdout.no_fnmatch_line("*left over*")
     assert shop.recorded() == before
 
 
