@@ -10,7 +10,7 @@
 - `process`: the browser as pages use it, set up to be deterministic, and drags of the mouse
 - `launcher`: how a browser is launched; `local`: Chromium on this machine, found and started
 - `watchdog`: a program of its own, so that nothing outlives a killed run
-- `devtools`: the Chrome DevTools Protocol
+- `devtools`: the Chrome DevTools Protocol, and dialogs that nobody answers
 - `page`: the scripts that run in every page
 - `server`: the server of task pages, and the fonts of all text
 """

@@ -1,6 +1,7 @@
 """One episode: an agent on a page with a model, within limits and written down.
 
-- `env`: what the agent may do with the page, and a program on a page that is handed over to it.
+- `env`: what the agent may do with the page, dialogs that it leaves open, and a program on a page
+  that is handed over to it.
 - `llm`: the model as the agent gets it.
 - `trace`: writes down what happens; both of them tell it.
 """

@@ -7,5 +7,5 @@
 - `api`: what an API is, reading of JSON that may have any form, and pictures in it.
 - `openai_apis`: OpenAI's Chat Completions and Responses; those of other providers are plugins.
 - `params`: parameters of calls, and addresses of servers.
-- `budget`: limits on live calls, over all workers, and what calls cost.
+- `budget`: limits on live calls over all workers, what calls cost, and which errors stop a run.
 """
