@@ -13,6 +13,7 @@ STAMP := $(VENV)/.installed
 DOCS  := $(VENV)/.installed-docs
 FRAMEWORKS := .venv-frameworks/.installed
 WIDGETS := .cache/widgets/pages
+CLIENTS := .cache/clients/node_modules
 FRONT := .cache/apps/notes/dist
 SERVERS := .cache/apps/venv/.installed
 TYPED := pytest_miniwob_agent $(wildcard benchmarks)
@@ -23,7 +24,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help install check check-format check-lint check-layers check-types check-scripts \
 	coverage mutate test test-unit test-all replay paper docs options pictures check-pictures package browser grid \
-	frameworks widgets apps
+	frameworks widgets clients apps
 
 help: ## show this text
 	@echo 'usage: make TARGET [ARGS="..."] [WORKERS=3] [PYTHON=python3.12]'
@@ -68,7 +69,7 @@ mutate: $(STAMP) browser ## change MODULE in COUNT places, one after the other, 
 test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest run
 	$(VENV)/bin/pytest -n $(BUSY) -m "not integration and not sweep" $(ARGS)
 
-test-all: $(STAMP) browser grid frameworks widgets apps ## run all tests, sweeps too
+test-all: $(STAMP) browser grid frameworks widgets clients apps ## run all tests, sweeps too
 	$(VENV)/bin/pytest -n $(WAITING) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
@@ -104,6 +105,8 @@ frameworks: $(FRAMEWORKS) ## set up the frameworks of examples/ and a gateway, w
 
 widgets: $(WIDGETS) ## build pages with components of modern libraries, which tests in test-all need
 
+clients: $(CLIENTS) ## install Puppeteer and Playwright for Node, which tests in test-all need
+
 apps: $(FRONT) $(SERVERS) ## install the apps of tests/apps, which tests in test-all need
 
 package: browser ## build the package in dist, and try the wheel in an environment of its own
@@ -124,6 +127,9 @@ $(FRAMEWORKS): pyproject.toml .ci/install-frameworks | $(STAMP)
 
 $(WIDGETS): $(wildcard tests/widgets/*.mjs) tests/widgets/package.json .ci/install-widgets
 	@bash .ci/install-widgets
+
+$(CLIENTS): tests/clients/package.json .ci/install-clients
+	@bash .ci/install-clients
 
 $(FRONT): $(wildcard tests/apps/notes/front/*) .ci/install-apps
 	@bash .ci/install-apps front

@@ -5,7 +5,7 @@
   their sockets send and get
 - `hand_over`: the page for a program that drives the browser itself
 - `endpoint`: the addresses for programs
-- `program`: the program's connection, and the commands that it may send
+- `program`: the program's connection; `commands` that it may send, and why not the others
 - `input`: an action as native input
 - `process`: the browser as pages use it, set up to be deterministic, and drags of the mouse
 - `launcher`: how a browser is launched; `local`: Chromium on this machine, found and started

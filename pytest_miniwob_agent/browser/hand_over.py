@@ -25,15 +25,13 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
+from pytest_miniwob_agent.browser.commands import ALLOWED, CLOSES, EMPTY, fate
 from pytest_miniwob_agent.browser.devtools import Message
 from pytest_miniwob_agent.browser.endpoint import Endpoint
 from pytest_miniwob_agent.browser.page import FINE_FRAME_MS, SETTLE_MS
 from pytest_miniwob_agent.browser.program import (
-    CLOSING,
     GOING,
     LONGEST,
-    SWALLOWED,
-    Commands,
     Connection,
     Names,
     Promise,
@@ -151,13 +149,13 @@ class HandedPage:
         pace: Pace,
         target: str,
         timeout: float,
-        allowed: Commands,
+        on_app: bool,
         open_port: bool = False,
     ) -> None:
         self._page, self._tell, self._pace, self._timeout = page, tell, pace, timeout
         pace.begin()
         self._names = Names(target)
-        self._allowed = allowed
+        self._on_app = on_app
         self._clock = ThreadPoolExecutor(1)  # for what lets time pass on the page
         self._connections: list[Connection] = []
         self._workers: list[threading.Thread] = []  # one of each connection
@@ -397,7 +395,7 @@ class HandedPage:
             with suppress(ConnectionClosed, OSError):
                 for text in client:
                     if command := self._parse(connection, text):
-                        if connection.is_urgent(command) and not self._refused(connection, command):
+                        if self._is_urgent(connection, command):
                             goes_first = bool(self._pace.stops)
                             while goes_first and inbox.unfinished_tasks and not connection.lost:
                                 time.sleep(POLL)  # the page was read before it was answered
@@ -450,8 +448,12 @@ class HandedPage:
         connection.reply(known, "a command is a JSON object with an id and a method")
         return None
 
+    def _is_urgent(self, connection: Connection, command: Message) -> bool:
+        passes = fate(command["method"]) == ALLOWED and not self._refused(connection, command)
+        return passes and connection.is_urgent(command)
+
     def _refused(self, connection: Connection, command: Message) -> str | None:
-        return self._refusal() or connection.refusal(command, self._allowed)
+        return self._refusal() or connection.refusal(command, on_app=self._on_app)
 
     def _carry_out(self, connection: Connection, command: Message) -> None:
         method = command["method"]
@@ -473,10 +475,12 @@ class HandedPage:
         elif method == "Target.getTargets" and connection.left:
             connection.reply(command, targetInfos=[])
         elif (
-            method in SWALLOWED or (is_input and self._done) or not self._goes(connection, command)
+            fate(method) == EMPTY
+            or (is_input and self._done)
+            or not self._goes(connection, command)
         ):
             connection.reply(command)
-        elif method in CLOSING:
+        elif fate(method) == CLOSES:
             why = "the program has closed the page, and can do nothing more on it"
             self._tell(Driven(remark=why))
             connection.detach()

@@ -20,7 +20,6 @@ from pytest_miniwob_agent.browser.devtools import DialogOpened
 from pytest_miniwob_agent.browser.input import Gesture, NativeInput
 from pytest_miniwob_agent.browser.page import SETTLE_MS, perturbing_script
 from pytest_miniwob_agent.browser.process import Browser, Step
-from pytest_miniwob_agent.browser.program import PAGE
 from pytest_miniwob_agent.browser.server import page_url
 from pytest_miniwob_agent.core.actions import (
     Accept,
@@ -75,8 +74,8 @@ class MiniwobPage:
     or the page hangs.
     """
 
-    allowed = PAGE
-    """The commands that a program may send."""
+    on_app = False
+    """True if a program may load pages, all of whose requests are answered by the item."""
 
     default_screen = "compact"
 
@@ -331,7 +330,7 @@ class MiniwobPage:
                 self._recognize()
         with browser.handed_over():
             handed = HandedPage(
-                self, tell, pace, devtools.window, browser.timeout, self.allowed, open_port
+                self, tell, pace, devtools.window, browser.timeout, self.on_app, open_port
             )
             devtools.excused = lambda: handed.held or excused()
             try:
@@ -382,7 +381,7 @@ class MiniwobPage:
         if read["strange"]:
             with self._browser.guard(f"reading {self._name}"):
                 self._recognize()
-                if self.allowed is PAGE and self._browser.devtools.is_given("task.reward"):
+                if not self.on_app and self._browser.devtools.is_given("task.reward"):
                     why = "it gave a page its judge"
                     raise ProgramError(f"the program has cheated on {self._name}: {why}")
         acts = [

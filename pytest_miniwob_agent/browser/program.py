@@ -1,4 +1,4 @@
-"""A program's connection to the browser, and the commands that it may send.
+"""A program's connection to the browser.
 
 What differs from run to run has names that stay.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -20,6 +20,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 from websockets.sync.server import ServerConnection
 
+from pytest_miniwob_agent.browser.commands import JUDGES, refusal
 from pytest_miniwob_agent.browser.devtools import LAST_LIMIT, Client, Message, Sent
 from pytest_miniwob_agent.browser.gate_commands import HANDED
 from pytest_miniwob_agent.browser.page import WORLD
@@ -149,7 +150,8 @@ class Connection(Client):
         self._contexts: dict[tuple[str, str], bool] = {}
         self.scripts = 0
         """Scripts that the program has run in the page's own world."""
-        self._sessions: set[str] = set()  # with the page itself
+        # With the page itself or its tab: each with the session by which it came, None for none.
+        self._sessions: dict[str, str | None] = {}
         self._workers: set[str] = set()  # sessions with workers of the page
         self.left = False
         """True once the program has closed the page, as it sees it."""
@@ -179,14 +181,14 @@ class Connection(Client):
             context not in self._contexts for context in named
         )
 
-    def refusal(self, command: Message, allowed: Commands) -> str | None:
+    def refusal(self, command: Message, *, on_app: bool) -> str | None:
         """Return why a command is refused, with its name; None if it is not."""
         method, params = command["method"], command["params"]
         if self._kinds.get(str(params.get("requestId"))) in CODE and REPLACING & params.keys():
             timed = "binaryResponseHeaders" in params or HANDED in json.dumps(params)
-            if allowed is not APP or timed:
-                return f"{method} was refused: {_JUDGES}"
-        return refusal(method, params, allowed)
+            if timed or not on_app:
+                return f"{method} was refused: {JUDGES}"
+        return refusal(method, params, on_app=on_app)
 
     @property
     def waits(self) -> bool:
@@ -275,8 +277,8 @@ class Connection(Client):
     def detach(self) -> None:
         """End the program's sessions with the page, as if it were closed."""
         self.left = True
-        for session in sorted(self._sessions):
-            self.ask("Target.detachFromTarget", {"sessionId": session})
+        for session, parent in sorted(self._sessions.items()):
+            self.ask("Target.detachFromTarget", {"sessionId": session}, parent)
 
     def close(self) -> None:
         """Close both connections, in any state; the browser then forgets what the program set."""
@@ -325,8 +327,11 @@ class Connection(Client):
                     self._contexts |= {
                         (session, str(context[key])): other for key in ("id", "uniqueId")
                     }
-                case "Target.attachedToTarget" if params["targetInfo"]["targetId"] == PAGE_ID:
-                    self._sessions.add(params["sessionId"])
+                case "Target.attachedToTarget" if (
+                    params["targetInfo"]["targetId"] == PAGE_ID
+                    or params["targetInfo"]["type"] == "tab"
+                ):
+                    self._sessions[params["sessionId"]] = message.get("sessionId")
                 case "Target.attachedToTarget" if "worker" in params["targetInfo"]["type"]:
                     self._workers.add(params["sessionId"])
                 case "Fetch.requestPaused" | "Fetch.authRequired":
@@ -337,7 +342,7 @@ class Connection(Client):
                 case "Page.javascriptDialogClosed":
                     self.held.discard(DIALOG)
                 case "Target.detachedFromTarget":
-                    self._sessions.discard(params["sessionId"])
+                    self._sessions.pop(params["sessionId"], None)
             self.changed.notify_all()
         return True
 
@@ -362,113 +367,5 @@ class Connection(Client):
         return any(self._contexts.get(one) for one in [*self._named_contexts(command), *objects])
 
 
-Commands = Mapping[str, frozenset[str] | None]
-"""Names of commands by their domain; None for all of a domain."""
-
-
-def _commands(**domains: str) -> Commands:
-    return {name: frozenset(listed.split()) or None for name, listed in domains.items()}
-
-
-PAGE: Commands = _commands(
-    Accessibility="",
-    Browser="getVersion getWindowForTarget grantPermissions resetPermissions setPermission",
-    CSS="",
-    Console="",
-    DOM="describeNode disable discardSearchResults enable focus getAttributes getBoxModel "
-    "getContentQuads getDocument getFlattenedDocument getFrameOwner getNodeForLocation "
-    "getOuterHTML getSearchResults performSearch pushNodesByBackendIdsToFrontend querySelector "
-    "querySelectorAll removeAttribute removeNode requestChildNodes requestNode resolveNode "
-    "scrollIntoViewIfNeeded setAttributeValue setAttributesAsText setNodeValue setOuterHTML",
-    DOMDebugger="getEventListeners",
-    DOMSnapshot="",
-    DOMStorage="",
-    Emulation="clearDeviceMetricsOverride clearGeolocationOverride setAutoDarkModeOverride "
-    "setDefaultBackgroundColorOverride setDeviceMetricsOverride setEmitTouchEventsForMouse "
-    "setEmulatedMedia setEmulatedVisionDeficiency setFocusEmulationEnabled setGeolocationOverride "
-    "setLocaleOverride setPageScaleFactor setScrollbarsHidden setTimezoneOverride "
-    "setTouchEmulationEnabled setUserAgentOverride",
-    Fetch="",
-    HeapProfiler="collectGarbage",
-    IO="close read",
-    Input="cancelDragging dispatchDragEvent dispatchKeyEvent dispatchMouseEvent dispatchTouchEvent "
-    "emulateTouchFromMouseEvent imeSetComposition insertText setInterceptDrags "
-    "synthesizePinchGesture synthesizeScrollGesture synthesizeTapGesture",
-    Inspector="disable enable",
-    Log="",
-    Network="clearBrowserCache clearBrowserCookies deleteCookies disable emulateNetworkConditions "
-    "emulateNetworkConditionsByRule enable getAllCookies getCookies getRequestPostData "
-    "getResponseBody overrideNetworkState setBlockedURLs setBypassServiceWorker setCacheDisabled "
-    "setCookie setCookies setExtraHTTPHeaders setUserAgentOverride",
-    Page="addScriptToEvaluateOnNewDocument bringToFront captureScreenshot captureSnapshot "
-    "createIsolatedWorld disable enable getFrameTree getLayoutMetrics getNavigationHistory "
-    "getResourceContent getResourceTree handleJavaScriptDialog printToPDF "
-    "removeScriptToEvaluateOnNewDocument screencastFrameAck setBypassCSP "
-    "setInterceptFileChooserDialog setLifecycleEventsEnabled startScreencast stopScreencast",
-    Performance="",
-    Profiler="",
-    Runtime="addBinding awaitPromise callFunctionOn compileScript disable discardConsoleEntries "
-    "enable evaluate getExceptionDetails getHeapUsage getIsolateId getProperties "
-    "globalLexicalScopeNames releaseObject releaseObjectGroup removeBinding "
-    "runIfWaitingForDebugger runScript",
-    Security="disable enable setIgnoreCertificateErrors",
-    Storage="clearCookies getCookies setCookies",
-    Target="activateTarget attachToBrowserTarget attachToTarget detachFromTarget "
-    "getBrowserContexts getTargetInfo getTargets setAutoAttach setDiscoverTargets",
-)
-"""For a page of the package, or one of your own: neither is left but by its own links."""
-
-APP: Commands = {
-    **PAGE,
-    "Page": PAGE["Page"] | {"navigate", "navigateToHistoryEntry", "reload", "stopLoading"},  # type: ignore[operator]
-    "Target": PAGE["Target"] | {"createTarget"},  # type: ignore[operator]
-}
-"""For the pages of an app, all of whose requests are answered by the item."""
-
-SWALLOWED = (
-    "Browser.close", "Browser.setContentsSize", "Browser.setDownloadBehavior",
-    "Browser.setWindowBounds", "Page.setDownloadBehavior", "Page.setFontFamilies",
-)  # fmt: skip
-"""Commands that are answered as if they were carried out: programs send them unasked."""
-
-CLOSING = ("Page.close", "Target.closeTarget")
-"""Commands that detach the program from the page, as if it were closed."""
-
 GOING = {"Page.navigate": "go to", "Page.reload": "reload"}
 """Commands that are actions of the trial, as those are called."""
-
-_STAYS = "the page of a test item can't be left or loaded anew: follow its own links"
-_ALONE = "a test item has one page and no other: work on that one"
-_RUNS = "the browser of a test item can't be ended by a program"
-
-_REASONS = {
-    "Browser.crash": _RUNS,
-    "Browser.crashGpuProcess": _RUNS,
-    "DOM.setFileInputFiles": "a test item's page gets no file of this machine: give its name and "
-    "content, as Playwright's set_input_files can",
-    "Emulation.setVirtualTimePolicy": "the clock of a test item's page is moved on by the item",
-    "Page.crash": _RUNS,
-    "Page.navigate": _STAYS,
-    "Page.navigateToHistoryEntry": _STAYS,
-    "Page.reload": _STAYS,
-    "Page.setDocumentContent": _STAYS,
-    "Target.createBrowserContext": _ALONE,
-    "Target.createTarget": _ALONE,
-}
-_JUDGES = "the pages and scripts of a test item judge, and come from it alone"
-_UNLISTED = "it is none of the commands that the page of a test item takes"
-_FLAT = "sessions are flat here: it needs flatten: true"
-
-
-def refusal(method: str, params: Mapping[str, Any], allowed: Commands) -> str | None:
-    """Return why a command is refused, with its name; None if it is not."""
-    if method in (*SWALLOWED, *CLOSING):
-        return None
-    domain, _, name = method.partition(".")
-    names = allowed.get(domain, frozenset())
-    if names is not None and name not in names:
-        return f"{method} was refused: {_REASONS.get(method, _UNLISTED)}"
-    attaches = method == "Target.attachToTarget" or params.get("autoAttach")
-    if attaches and params.get("flatten") is not True:
-        return f"{method} was refused: {_FLAT}"
-    return None

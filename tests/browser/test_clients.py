@@ -102,6 +102,25 @@ def test_a_connection_to_a_page_needs_no_session_and_hears_of_that_page_alone(dr
     assert actions(drive(work, f"<button id='b'>Go</button>{TASK}")) == ['click <button> "Go"']
 
 
+def test_a_page_that_was_reached_by_its_tab_is_closed_with_it(drive):
+    def work(handed):
+        with connect(handed.cdp_url) as socket:
+            answer, _ = call(socket, "Target.getTargets", filter=[{"type": "tab"}])
+            [tab] = [target["targetId"] for target in answer["result"]["targetInfos"]]
+            answer, _ = call(socket, "Target.attachToTarget", targetId=tab, flatten=True)
+            session, attach = answer["result"]["sessionId"], {"autoAttach": True, "flatten": True}
+            attach["waitForDebuggerOnStart"] = False
+            _, [attached] = call(socket, "Target.setAutoAttach", session, **attach)
+            page = attached["params"]["targetInfo"]["targetId"]
+            _, events = call(socket, "Target.closeTarget", targetId=page)
+            gone = [event["params"]["sessionId"] for event in events]
+            assert session in gone
+            answer, _ = call(socket, "Target.getTargets")
+            assert answer["result"] == {"targetInfos": []}
+
+    drive(work)
+
+
 def test_a_port_is_open_on_request_in_the_block_and_to_no_web_page(drive, pages):
     ports = []
 

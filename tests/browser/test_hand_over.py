@@ -754,6 +754,17 @@ def test_commands_that_no_page_needs_are_refused_by_name(drive):
     drive(work)
 
 
+def test_events_that_no_page_has_are_switched_on_to_no_effect(drive):
+    def work(program, page, llm):
+        for command in ("Audits.enable", "Animation.enable", "Debugger.disable"):
+            assert program.call(command) == {}
+        program.run("void document.body.animate([{ opacity: 0 }, { opacity: 1 }], 1000)")
+        program.click("#query")
+        assert "Animation.animationCreated" not in program.events
+
+    drive(work)
+
+
 def test_downloads_are_denied_whatever_a_program_sets(drive, pages, tmp_path):
     page = pages.make(TASK)
 

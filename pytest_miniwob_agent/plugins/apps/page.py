@@ -14,7 +14,6 @@ from pytest_miniwob_agent.browser.miniwob_page import MiniwobPage
 from pytest_miniwob_agent.browser.own_page import Folder, OwnPage
 from pytest_miniwob_agent.browser.page import EPOCH_MS
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.browser.program import APP
 from pytest_miniwob_agent.core.actions import Accept, Action, Answer, DialogAction, Follow, Wait
 from pytest_miniwob_agent.core.app import App, AppTrial, shared_domain
 from pytest_miniwob_agent.core.case import Case
@@ -41,7 +40,7 @@ def _random_states(case: Case, trial: int) -> tuple[int, int]:
 class AppPage(OwnPage):
     """The pages of an app: `app` answers every request of theirs, and judges every trial."""
 
-    allowed = APP
+    on_app = True
 
     def __init__(self, browser: Browser, case: Case, page: TaskPage, app: App) -> None:
         assert page.app is not None
