@@ -8,8 +8,9 @@ replaces functions of the page, or calls its scripts, is in the page's own world
 - `listeners` (also in our world), `line` (to our world)
 - the page and its trial: `trial` (its state, what goes on from page to page, and how a page
   declares its task), `judgement` (begin, with the seed; judge, hand over)
-- determinism: `clock` (and random numbers), `style`, `dialogs` (before there is an agent; and the frame of flight tasks);
-  on your own pages and those of apps also `motion`, `requests`, `network`, `sockets` and `work`
+- determinism: `clock` (and random numbers), `style`, `dialogs` (before there is an agent; and the
+  frame of flight tasks); on your own pages and those of apps also `motion`, `requests`, `network`,
+  `sockets` and `work`
 - what custom elements say of themselves, for readers: `internals`
 - a page that is handed over to a program: `witness`
 - a page that is perturbed: `perturb`
