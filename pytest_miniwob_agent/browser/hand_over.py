@@ -228,8 +228,9 @@ class HandedPage:
         self._clock.shutdown()  # after what is under way
         failures = [one.failure for one in self._connections if one.failure]
         self._error = self._error or next(iter(failures), None)
-        if scripts := sum(connection.scripts for connection in self._connections):
-            self._tell(Driven(remark=f"{SCRIPTS_RUN}: {scripts}"))
+        # Not how often: a program that polls does so as fast as the machine.
+        if scripts := set[str]().union(*(one.scripts for one in self._connections)):
+            self._tell(Driven(remark=f"{SCRIPTS_RUN}: {len(scripts)}"))
         if self._error is None and self._page.has_more_scripts():
             self._tell(Driven(remark=MORE_SCRIPTS))
         if self._error is not None:

@@ -148,7 +148,7 @@ class Connection(Client):
         # Of sessions and ids of contexts that the program was told of: True if it is not the
         # page's own world.
         self._contexts: dict[tuple[str, str], bool] = {}
-        self.scripts = 0
+        self.scripts: set[str] = set()
         """Scripts that the program has run in the page's own world."""
         # With the page itself or its tab: each with the session by which it came, None for none.
         self._sessions: dict[str, str | None] = {}
@@ -200,7 +200,7 @@ class Connection(Client):
         elif command["method"] == "Fetch.disable":
             self.held &= {DIALOG}
         if command["method"] in SCRIPTS and not self._in_own_world(command):
-            self.scripts += 1
+            self.scripts.add(question_digest(command))
         self.post(command, Passed(id=command["id"], promise=self._find_promise(command)))
 
     def _write(self, text: str) -> None:

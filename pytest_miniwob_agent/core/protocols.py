@@ -289,6 +289,8 @@ class Agent(Protocol):
     An agent may also be a `RunObserver`, an `ActionCounter` or a `Normalizer`. With
     `answers_dialogs = False` every dialog of the page is dismissed. With `variant_of = "acme"` its
     recordings take answers to equal prompts from those of `acme` and of agents named `acme-...`.
+    With `calls_end_with_trial = True` a call that is made once the page has judged is not sent: its
+    answer says that the task is over.
     """
 
     name: str

@@ -107,7 +107,13 @@ def run_episode(
     halt = trace.halt
     pace = llm.pace if isinstance(llm, Paced) else Pace()
     page = AgentEnv(env, agent, trace, turns, pace)
-    calls = AgentLLM(llm, model, trace, page.paused)
+    calls = AgentLLM(
+        llm,
+        model,
+        trace,
+        page.paused,
+        ends_with_trial=getattr(agent, "calls_end_with_trial", False),
+    )
     for observer in observers:
         observer.before_episode(case)
     limit = None

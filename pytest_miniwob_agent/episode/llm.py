@@ -36,11 +36,14 @@ class AgentLLM(ChatCalls):
         model: str,
         trace: Trace,
         paused: Callable[[], AbstractContextManager[None]],
+        *,
+        ends_with_trial: bool = False,
     ) -> None:
         self.model = model
         self.params = llm.params if isinstance(llm, HTTPModel) else {}
         self._llm, self._trace, self._limits = llm, trace, trace.limits
         self._paused = paused  # no time passes on the page during a call
+        self._ends_with_trial = ends_with_trial
         self._mutex = threading.RLock()
         self._calls = 0
         self._conversation: tuple[Message, ...] = ()
@@ -98,8 +101,12 @@ class AgentLLM(ChatCalls):
 
         None while the episode goes on. The answer is neither asked of the model nor written down.
         """
+        over = self._trace.over
+        if self._ends_with_trial:
+            with self._paused():  # what its program has done is written down
+                over = self._trace.last is not None and self._trace.last.done
         with self._mutex:
-            if not self._trace.over or self._calls == self._limits.calls:
+            if not over or self._calls == self._limits.calls:
                 return None
             self._calls += 1
         said = Completion("The task is over.", model=self.model, finish_reason="stop")

@@ -573,8 +573,8 @@ def test_a_program_reaches_nothing_that_the_witness_goes_by(drive):
 
 def test_scripts_in_the_pages_own_world_are_counted_in_a_remark(drive):
     def work(program, page, llm):
-        for _ in range(3):
-            program.run("1")
+        for script in ("1", "2", "1", "3"):
+            program.run(script)
         world = program.call("Page.createIsolatedWorld", frameId=program.target)
         params = {"expression": "({})", "contextId": world["executionContextId"]}
         made = program.call("Runtime.evaluate", **params)["result"]["objectId"]

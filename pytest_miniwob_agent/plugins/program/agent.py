@@ -72,6 +72,9 @@ class ProgramAgent:
         UsageError: the command is empty, or there is no such program.
     """
 
+    # A program does not know that the page has judged, and may go on for some seconds.
+    calls_end_with_trial = True
+
     def __init__(
         self,
         command: str | Sequence[str],
