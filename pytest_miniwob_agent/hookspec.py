@@ -103,9 +103,9 @@ class Check:
 
 @hookspec
 def pytest_miniwob_options() -> type | None:
-    """Declare options: a frozen dataclass whose fields are made by `plugin.options.option`.
+    """Declare options: a frozen dataclass whose fields are made by `option`.
 
-    Each gets its twin in the ini file. `plugin.state.options_of(config, TheClass)` has the values.
+    Each gets its twin in the ini file. `options_of(config, TheClass)` has the values.
     """
 
 
