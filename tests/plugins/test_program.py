@@ -306,3 +306,24 @@ def test_without_the_extra_the_error_names_it(project, monkeypatch):
     params = json.dumps({"command": PYTHON, "tools": True})
     result = project.record("--miniwob-agent=program", f"--miniwob-agent-params={params}")
     result.stdout.fnmatch_lines(["*pip install 'pytest-miniwob-agent[[]mcp[]]'"])
+
+
+OPEN = """
+    import json, os, urllib.request
+    from support.driving import Program
+
+    port = os.environ["MINIWOB_CDP_PORT"]
+    for url in (f"http://127.0.0.1:{port}", os.environ["MINIWOB_CDP_HTTP_URL"]):
+        with urllib.request.urlopen(f"{url}/json/version") as found:
+            address = json.load(found)["webSocketDebuggerUrl"]
+    with Program(address) as page:
+        page.click("#yes")
+        page.run("1")
+"""
+
+
+def test_a_program_may_get_a_port(project):
+    project.makepyfile(agent=OPEN)
+    params = json.dumps({"command": PYTHON, "open_port": True, "name": "port"})
+    options = ("--miniwob-agent=program", f"--miniwob-agent-params={params}")
+    project.runpytest(*options).assert_outcomes(passed=1)

@@ -63,6 +63,7 @@ class ProgramAgent:
             or further ones as `NAME=REGEX`.
         tools: True for a program without a browser: it gets the page as the tools of an MCP
             server (`tools`), and begins further trials itself.
+        open_port: True for a client that takes a port alone, which has no secret (SECURITY.md).
         cwd: where it runs, from the folder of the item's test on.
         folder: the folder of the item's test.
         task: the name of the item's task.
@@ -83,6 +84,7 @@ class ProgramAgent:
         timeout: float = TIMEOUT,
         normalize: Sequence[str] = (),
         tools: bool = False,
+        open_port: bool = False,
         cwd: str = ".",
         folder: Path | None = None,
         task: str = "",
@@ -96,6 +98,7 @@ class ProgramAgent:
         self._trials = check_integer("trials", trials, 1, 100)
         self._timeout = timeout
         self._tools = check_flag("tools", tools)
+        self._open_port = check_flag("open_port", open_port)
         self._masks = [_parse_mask(each) for each in normalize]
         self._about = {"MINIWOB_TASK": task, "MINIWOB_SEED": str(seed)}
 
@@ -132,11 +135,10 @@ class ProgramAgent:
             if tools.error is not None:
                 raise tools.error
             return tools.over, tools.reward
-        with env.hand_over() as page:
-            addresses = {
-                "MINIWOB_CDP_URL": page.cdp_url,
-                "MINIWOB_CDP_HTTP_URL": page.cdp_url.replace("ws://", "http://", 1),
-            }
+        with env.hand_over(open_port=self._open_port) as page:
+            addresses = {"MINIWOB_CDP_URL": page.cdp_url, "MINIWOB_CDP_HTTP_URL": page.http_url}
+            if page.port is not None:
+                addresses["MINIWOB_CDP_PORT"] = str(page.port)
             self._run({**about, **addresses}, lambda: page.over)
             return page.done, page.reward
 
