@@ -53,6 +53,7 @@ def test_pictures_make_no_difference_to_what_happens(real, tmp_path):
     args = (FEW, *FEW_STEPS, f"--miniwob-report={report}")
     assert replay(tmp_path, *args, status=pytest.ExitCode.TESTS_FAILED) == real[1]
     without, with_pictures = items(report), items(real[0])
+    assert without
     assert without.keys() == with_pictures.keys()
     for id_, item in without.items():
         assert bool(pictures(item)) == (item["status"] == "unsolved")
@@ -65,7 +66,9 @@ def test_pictures_make_no_difference_to_what_happens(real, tmp_path):
 
 
 def test_pictures_show_where_actions_point(real):
-    for item in items(real[0]).values():
+    shown = items(real[0])
+    assert shown
+    for item in shown.values():
         for frame in item["frames"]:
             if not frame.get("action", {}).get("text", "").startswith(("click", "enter")):
                 continue

@@ -38,5 +38,6 @@ def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         with open(os.environ["EVENTS"], "w") as file:
             json.dump(OUTCOMES, file, sort_keys=True, indent=1)
-        with open(os.environ["SENDING"], "w") as file:
-            file.write(" ".join(SENDING & sys.modules.keys()))
+        if "SENDING" in os.environ:
+            with open(os.environ["SENDING"], "w") as file:
+                file.write(" ".join(SENDING & sys.modules.keys()))
