@@ -47,9 +47,7 @@ def load_agent(
         UsageError: the name is unknown or ambiguous, the class can't be imported or is not an
             agent, or it does not take what it is given.
     """
-    params = params or {}
-    if " " in name:
-        name, params = "program", {"command": name, **params}
+    name, params = named_agent(name, params or {})
     make, about = _find_class(name, hook), {"task": "", **(item or {})}
     try:
         parameters = inspect.signature(make).parameters
@@ -69,6 +67,11 @@ def load_agent(
     except (TypeError, ValueError) as error:
         raise UsageError(f"agent {name!r}: can't be made: {error}") from error
     return checked(agent, f"agent {name!r}")
+
+
+def named_agent(name: str, params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the name of an agent and its parameters, also for a command line."""
+    return ("program", {"command": name, **params}) if " " in name else (name, params)
 
 
 class Program(tuple[str, dict[str, Any]]):

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
 
 
+OVER = "The task is over."
+"""What an agent is told that goes on once it is."""
+
+
 class AgentLLM(ChatCalls):
     """The model as the agent gets it, whichever way its calls take; several threads may call it."""
 
@@ -109,7 +113,7 @@ class AgentLLM(ChatCalls):
             if not over or self._calls == self._limits.calls:
                 return None
             self._calls += 1
-        said = Completion("The task is over.", model=self.model, finish_reason="stop")
+        said = Completion(OVER, model=self.model, finish_reason="stop")
         answer = find_api(request.path).answer(said)
         return response_to(request.path, request.body, answer, "after-the-end")
 

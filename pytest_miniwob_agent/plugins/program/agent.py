@@ -16,14 +16,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_miniwob_agent.agents.registry import check_flag, check_integer
+from pytest_miniwob_agent.agents.registry import check_flag, check_integer, named_agent
 from pytest_miniwob_agent.core.data import MASKS, Mask, masked
 from pytest_miniwob_agent.core.errors import ProgramError, StepLimit, UsageError
 from pytest_miniwob_agent.core.events import Note
@@ -198,15 +197,12 @@ class _Output:
         assert stream is not None
         self._stream = stream
         self._lines: list[str] = []
-        self._last: deque[str] = deque(maxlen=LAST_LINES)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         with suppress(ValueError):  # it is closed
-            for line in self._stream:
-                self._lines.append(line)
-                self._last.append(line)
+            self._lines.extend(self._stream)
 
     def finish(self) -> None:
         self._reader.join(1)
@@ -216,7 +212,7 @@ class _Output:
 
     @property
     def end(self) -> str:
-        lines = "".join(f"\n  {line.rstrip()}" for line in self._last)
+        lines = "".join(f"\n  {line.rstrip()}" for line in self._lines[-LAST_LINES:])
         return f". Its last lines:{lines}" if lines else ""
 
 
@@ -240,7 +236,7 @@ def program_name(command: Sequence[str]) -> str:
 def check_programs(state: State) -> list[Check]:
     """Check that the programs of a run's agents are there."""
     setups = [Setup.of_options(state.settings), *state.setups.values()]
-    named = [one for one in setups if one.agent == "program" or " " in one.agent]
+    named = [one for one in setups if named_agent(one.agent, one.params)[0] == "program"]
     agents: list[Any] = [one.make_agent(state) for one in named]
     checks = []
     for program in sorted({agent.command[0] for agent in agents}):

@@ -104,8 +104,7 @@ def capture(options: Namespace) -> int:
         raise UsageError("no model is named: give --model, or miniwob_model in the ini file")
     if file.exists():
         raise UsageError(f"{display_path(file)} exists: choose another --name")
-    text = _test(options, name, model, file)
-    write_atomically(file, text)
+    write_atomically(file, _test(options, name, model, file))
     server = [f"--miniwob-base-url={options.base_url}"] if options.base_url else []
     results = PENDING.with_name("captured.jsonl")
     results.unlink(missing_ok=True)
@@ -122,8 +121,7 @@ def capture(options: Namespace) -> int:
             print("test of it that is expected to fail")
         return 1
     if not passed:
-        mark = f"@pytest.mark.xfail(reason={_quoted(why)})\n"
-        write_atomically(file, text.replace("@pytest.mark.miniwob", f"{mark}@pytest.mark.miniwob"))
+        write_atomically(file, _test(options, name, model, file, why))
     if not _pytest(file):
         raise UsageError(
             f"{shown_from_here(file)} was recorded, but its replay is not the same: the output "
@@ -142,7 +140,7 @@ def _identifier(text: str) -> str:
     return name
 
 
-def _test(options: Namespace, name: str, model: str, file: Path) -> str:
+def _test(options: Namespace, name: str, model: str, file: Path, fails: str = "") -> str:
     kind, _, value = options.solved_when.partition("=")
     if kind not in JUDGES or not value:
         kinds = ", ".join(f"{kind}=..." for kind in JUDGES)
@@ -165,7 +163,7 @@ def _test(options: Namespace, name: str, model: str, file: Path) -> str:
         cwd="" if folder == "." else f", cwd={_quoted(folder)}",
         model=_quoted(model),
         name=name,
-        mark="",
+        mark=f"@pytest.mark.xfail(reason={_quoted(fails)})\n" if fails else "",
     )
 
 

@@ -24,12 +24,11 @@ from pytest_miniwob_agent.core.errors import LimitReached, MiniwobError, UsageEr
 from pytest_miniwob_agent.core.observations import Observation, Transition
 from pytest_miniwob_agent.core.parsing import tools_of
 from pytest_miniwob_agent.core.protocols import Environment
+from pytest_miniwob_agent.episode.llm import OVER
 from pytest_miniwob_agent.screen import render
 
 OBSERVE = ("observe", "Show the page: the goal, and its elements with the ids that actions take.")
 RESET = ("reset", "Begin another trial of the task, on a page that is loaded anew.")
-
-OVER = "The task is over."
 
 
 class ToolServer:
