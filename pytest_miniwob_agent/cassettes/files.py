@@ -78,6 +78,13 @@ class Record(StrEnum):
         """True if a call that is not recorded may go to the server."""
         return self in (Record.NEW_EPISODES, Record.ALL)
 
+    @property
+    def again(self) -> str:
+        """What the user does to continue a recording that was stopped."""
+        if self is Record.ALL:
+            return "run with --miniwob-record=new_episodes, which replays older cassettes,"
+        return "run again"
+
 
 class ItemFiles:
     """The files of one item's calls; if the mode writes, no other process has them until `close`.
@@ -210,7 +217,8 @@ class ItemFiles:
     def load(self) -> Tape:
         """Return the calls to replay: those of an unfinished recording, then the cassette's.
 
-        Unused ones are spare, but for a recording of all, which asks for everything again.
+        Unused ones are spare, but for a recording of all, which asks for everything again, and of
+        a conversation that the server keeps, whose ids are gone.
 
         Raises:
             CassetteError: a file can't be read as a cassette.
@@ -222,7 +230,7 @@ class ItemFiles:
         partial = self._take_up()
         calls = [*partial, *without(self._stored, partial)]
         unused = without(_read(self._unused), calls)
-        if anew:
+        if anew or _kept_by_server(unused):
             self._aside, unused = unused, []
         return Tape(calls, unused, self.pictures.are_alike)
 
@@ -241,8 +249,8 @@ class ItemFiles:
     def _take_up(self) -> list[Call]:
         """Return the calls of an unfinished recording.
 
-        It is continued only if it began from the present cassette. Otherwise its calls, which might
-        replace newer answers, become unused ones. The mode `all` continues its own recordings only.
+        It is continued only if it began from the present cassette, and not in the mode `all` or
+        within a conversation that the server keeps. Otherwise its calls become unused ones.
         """
         if self.cassette.exists():  # a digest that is the same with every kind of line end
             content = self.cassette.read_bytes().replace(b"\r\n", b"\n")
@@ -250,9 +258,15 @@ class ItemFiles:
         if not self.partial.exists():
             return []
         calls, noted = load_cassette(self.partial)
-        if noted.began_from == self._digest:
-            if noted.recording != "all" and self.mode is Record.ALL:
-                return []
+        # Rounds of deferred recording are a day apart, and each one is a continuation.
+        kept = self.mode is not Record.DEFER and _kept_by_server(calls)
+        if self.mode is Record.ALL:
+            why = "was not continued, as --miniwob-record=all begins anew"
+        elif noted.began_from != self._digest:
+            why = "began from a different cassette and was not continued"
+        elif kept:
+            why = f"was not continued, as the server keeps its conversation ({kept})"
+        else:
             self._take(noted)
             self.clock = noted.clock
             return calls
@@ -260,10 +274,10 @@ class ItemFiles:
         left = without(calls, [*_read(self.cassette), *unused])
         if left:
             write_cassette(self._unused, [*unused, *left], allow=self.allow)
+            taken = "" if kept else ", from where --miniwob-record=new_episodes takes what it needs"
             self.remarks.append(
-                f"{display_path(self.partial)} began from a different cassette "
-                f"and was not continued: {counted(len(left), 'call')} "
-                f"moved to {display_path(self._unused)}, from where recording takes what it needs"
+                f"{display_path(self.partial)} {why}; {counted(len(left), 'call')} moved to "
+                f"{display_path(self._unused)}{taken}"
             )
         self.partial.unlink()
         return []
@@ -291,8 +305,7 @@ class ItemFiles:
         """
         self.pictures.write(calls, rescue)
         path = rescue / self.partial.relative_to(self._folder) if rescue else self.partial
-        more: dict[str, Any] = {"recording": "all"} if self.mode is Record.ALL else {}
-        more |= {} if self.clock is None else {"clock": self.clock}
+        more: dict[str, Any] = {} if self.clock is None else {"clock": self.clock}
         more |= {"began_from": self._digest, **self._noted}
         write_cassette(path, calls, allow=self.allow, **more)
         return path
@@ -337,6 +350,11 @@ def _read(path: Path) -> list[Call]:
         return read_cassette(path)
     except (FileNotFoundError, NotADirectoryError):
         return []
+
+
+def _kept_by_server(calls: Iterable[Call]) -> str:
+    """Name what calls continue of a conversation that the server keeps; empty if nothing."""
+    return next((name for call in calls for name in call.request.continues), "")
 
 
 def is_recording(state: Path) -> bool:

@@ -24,7 +24,7 @@ from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape, batch_id
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
-from pytest_miniwob_agent.core.data import changed_parts, digest
+from pytest_miniwob_agent.core.data import canonical_json, changed_parts, digest
 from pytest_miniwob_agent.core.errors import (
     AnswersUsedUp,
     CassetteError,
@@ -189,6 +189,8 @@ class RecordedModel(ChatCalls):
                 self.pace.leave_tape()
                 self._report_other_page(asked, origin)
                 self._check_secrets(asked, origin, request.body if self.mode.live else None)
+                if self.mode.live:
+                    self._check_conversation(Request(request.path, request.body))
                 with self.files.alone():
                     call = self._share(asked, origin, number)
                     if call is None and self.mode.live:
@@ -294,7 +296,7 @@ class RecordedModel(ChatCalls):
         path = self.files.save(calls, rescue=folder)
         return RecordingStopped(
             f"{reason}. It is in {path} instead: make room, copy the content of {folder} over "
-            "the cassette folder, and run again to continue from there"
+            f"the cassette folder, and {self.files.mode.again} to continue from there"
         )
 
     def rewind(self) -> None:
@@ -381,6 +383,21 @@ class RecordedModel(ChatCalls):
         if model.exists() or not others:
             return ""
         return f"; {agent} is recorded with {listed(others)}: name one with --miniwob-model"
+
+    def _check_conversation(self, request: Request) -> None:
+        """Check that a request does not continue what was said in an earlier recording.
+
+        Raises:
+            CassetteError: it does, and the server may have forgotten that.
+        """
+        replayed = [call for call in self.tape.made if call not in self.tape.added]
+        for name, id_ in request.continues.items():
+            if any(id_ in canonical_json(call.answer) for call in replayed):
+                raise CassetteError(
+                    f"the call was not made: its {name}, {id_}, is from an earlier recording, and "
+                    "a conversation that the server keeps is recorded whole. Record the item with "
+                    "--miniwob-record=all"
+                )
 
     def _check_secrets(self, request: Request, origin: Origin, sent: Any) -> None:
         """Check a request before it leaves this machine; `sent` is its body as it is sent.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from pytest_miniwob_agent.core.chat import Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.secrets import Secret, find
-from pytest_miniwob_agent.models.api import digests_in, read_events, without_pictures
+from pytest_miniwob_agent.models.api import digests_in, mapping, read_events, without_pictures
 from pytest_miniwob_agent.models.apis import CHAT, find_api, parse_completion
 
 NOT_RECORDED = ("created", "id")
@@ -32,6 +33,11 @@ CONVERSATION = {
     *("contents", "systemInstruction"),
 }
 """The fields of a request that are not parameters."""
+
+KEPT = ("previous_response_id", "previous_interaction_id", "conversation", "thread", "thread_id")
+"""The fields of a request that name a conversation which the server keeps."""
+
+_THREAD = re.compile("/threads/([^/]+)")
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,14 @@ class Request:
     def outline(self) -> str:
         """The key of the request without its pictures."""
         return replace(self, body=without_pictures(self.body)).key
+
+    @property
+    def continues(self) -> dict[str, str]:
+        """The ids of the conversations that the server keeps and that this one continues."""
+        found = {name: self.body.get(name) for name in KEPT}
+        found = {name: mapping(part).get("id", part) for name, part in found.items()}
+        found |= {"thread": thread[1]} if (thread := _THREAD.search(self.path)) else {}
+        return {name: part for name, part in found.items() if part and isinstance(part, str)}
 
     @property
     def is_known(self) -> bool:

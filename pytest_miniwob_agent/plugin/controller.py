@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.builtin import joined
+from pytest_miniwob_agent.cassettes.files import Record
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path, shared_folder
@@ -272,6 +273,7 @@ class Controller:
                 find_price=settings.find_price,
                 waiting=self._pending.waiting if self._pending else None,
                 pending=display_path(settings.pending),
+                again=Record(settings.record).again,
                 kept=kept,
             )
         self._agents.show(terminal)

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_miniwob_agent.agents.registry import source_digest
 from pytest_miniwob_agent.builtin import joined
+from pytest_miniwob_agent.cassettes.files import Record
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (
@@ -244,7 +245,8 @@ class ItemRun:
                 if str(error) == ENDED:
                     self._item.session.shouldstop = ENDED
                 result = {"status": Status.BUDGET, "message": str(error)}
-                return result, pytest.skip.Exception(f"{error}; run again to continue from here")
+                again = Record(self._settings.record).again
+                return result, pytest.skip.Exception(f"{error}; {again} to continue from here")
             case ModelError() if self._state.shared and (
                 reason := Budget(self._state.shared).stop_after(error)
             ):

@@ -366,12 +366,14 @@ def show_ledger(
     find_price: FindPrice,
     waiting: int | None,
     pending: Path,
+    again: str,
     kept: Usage | None = None,
 ) -> None:
     """Show calls, tokens and money of the run.
 
     `waiting` is the number of requests in the batch file `pending` that wait for a completion, None
-    if nothing is deferred; the folder `unused` beside it has unused calls. `kept` are the
+    if nothing is deferred; the folder `unused` beside it has unused calls. `again` is what
+    continues a recording that was stopped (`Record.again`). `kept` are the
     completions that the run recorded, of items that broke off too, by `model` if there are no
     others; None if it recorded nothing.
     """
@@ -405,7 +407,7 @@ def show_ledger(
         terminal.line(f"left over: no longer made; a recording moves them to {unused}")
     if broken_off.calls:
         count = counted(broken_off.calls, "call")
-        terminal.line(f"{count} of interrupted items: kept, the next recording continues there")
+        terminal.line(f"{count} of interrupted items: kept; {again} to continue there")
     unusable = Counter[str]()
     for outcome in outcomes:
         unusable.update({reason: usage.calls for reason, usage in outcome.unusable.items()})
@@ -419,7 +421,7 @@ def show_ledger(
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
     for reason in sorted(set(skipped)):
         items = counted(skipped.count(reason), "item")
-        terminal.line(f"budget: {reason}, {items} skipped; run again to continue")
+        terminal.line(f"budget: {reason}, {items} skipped; {again} to continue")
     if waiting:
         terminal.line(f"requests that wait for a completion: {waiting}, in {pending};")
         terminal.line("get answers, for example with miniwob-agent batch submit, and run again")

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import json
 import os
 import sys
 import threading
@@ -20,7 +21,7 @@ from pytest_miniwob_agent import (
 from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
 from pytest_miniwob_agent.cassettes.format import read_cassette
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
-from pytest_miniwob_agent.core.chat import Usage
+from pytest_miniwob_agent.core.chat import ModelRequest, Usage
 from pytest_miniwob_agent.models.client import LiveModel
 from pytest_miniwob_agent.models.params import kept_params
 from pytest_miniwob_agent.models.requests import chat_request
@@ -267,18 +268,11 @@ class TestInterruptedRecording:
 
         chat_server.reply = lambda prompt: "at last"
         chat_server.requests.clear()
-        texts = play(tmp_path, record, "one", "three", "four", url=chat_server.url)
+        texts = play(tmp_path, "new_episodes", "one", "three", "four", url=chat_server.url)
         assert texts[1:] == ["new answer to three", "at last"]
         assert len(chat_server.requests) == 1
         assert prompts_in(recorded) == ["one", "three", "four"]
         assert not partial.exists()
-
-    def test_all_does_not_continue_the_recording_of_another_mode(self, tmp_path, chat_server):
-        chat_server.reply = lambda prompt: 400 if prompt == "four" else "left"
-        with pytest.raises(ModelError):
-            play(tmp_path, "new_episodes", "one", "four", url=chat_server.url)
-        chat_server.reply = lambda prompt: "anew"
-        assert play(tmp_path, "all", "one", "four", url=chat_server.url) == ["anew", "anew"]
 
     def test_a_missing_cassette_is_an_error_that_names_the_files(self, tmp_path, chat_server):
         with pytest.raises(CassetteError, match=r"no cassette .*click-menu-2.1\.yaml"):
@@ -372,9 +366,53 @@ class TestPartialOfAnotherCassette:
         llm = model(tmp_path, record, chat_server.url)
         llm.complete("three", "plan")
         recorded.write_bytes(recorded.read_bytes().replace(b"\n", b"\r\n"))  # git on Windows
-        llm = model(tmp_path, record, chat_server.url)
+        llm = model(tmp_path, "new_episodes", chat_server.url)
         assert llm.files.remarks == []
         assert "three" in [call.request.text for call in llm.tape.calls]
+
+    @pytest.mark.parametrize("record", ["new_episodes", "all"])
+    def test_all_puts_it_aside_and_begins_anew(self, tmp_path, partial, chat_server, record):
+        model(tmp_path, record, chat_server.url).complete("one", "plan")
+        chat_server.reply = lambda prompt: "anew"
+        llm = model(tmp_path, "all", chat_server.url)
+        [remark] = llm.files.remarks
+        assert "1.partial.yaml was not continued, as --miniwob-record=all begins anew; 1 call" in (
+            remark
+        )
+        assert not partial.exists()
+        assert llm.complete("one", "plan").text == "anew"
+        llm.finish(Limits())
+        [aside] = read_cassette(unused_of(llm.files.cassette))
+        assert aside.completion.text == "DONE"
+
+    @pytest.mark.parametrize("record", ["new_episodes", "all"])
+    def test_a_conversation_that_the_server_keeps_begins_anew(
+        self, tmp_path, partial, chat_server, record
+    ):
+        ids = iter("ABCD")
+        chat_server.reply = lambda prompt: {"id": f"resp_{next(ids)}", "output": []}
+
+        def say(llm, previous=None):
+            more = {"previous_response_id": previous} if previous else {}
+            body = {"model": "m", "input": "next", **more}
+            response = llm.post(ModelRequest("/v1/responses", body))
+            return json.loads(response.content)["id"]
+
+        llm = model(tmp_path, "new_episodes", chat_server.url)
+        assert say(llm, say(llm)) == "resp_B"
+        llm = model(tmp_path, record, chat_server.url)
+        [remark] = llm.files.remarks
+        assert "record=all" in remark or "keeps its conversation (previous_response_id)" in remark
+        assert say(llm, say(llm)) == "resp_D"
+        llm.finish(Limits())
+        assert len(read_cassette(unused_of(llm.files.cassette))) == 2
+        # It can't be continued from a whole recording either.
+        llm = model(tmp_path, "new_episodes", chat_server.url)
+        assert say(llm) == "resp_C"
+        with pytest.raises(CassetteError, match=r"resp_C, is from an earlier .*record=all"):
+            llm.post(
+                ModelRequest("/v1/responses", {"input": "?", "previous_response_id": "resp_C"})
+            )
 
     def test_all_records_anew_after_a_kill_between_the_last_write_and_the_unlink(
         self, tmp_path, recorded, partial, chat_server

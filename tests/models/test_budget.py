@@ -35,6 +35,18 @@ def test_a_run_stops_at_the_most_calls_and_the_next_one_continues(live, chat_ser
     assert len(chat_server.requests) == 6
 
 
+def test_after_a_stop_of_record_all_it_says_what_continues(live, chat_server):
+    result = live("--miniwob-max-calls=4", "--miniwob-record=all")
+    result.stdout.fnmatch_lines(
+        [
+            "*1 item skipped; run with --miniwob-record=new_episodes, which replays older "
+            "cassettes, to continue"
+        ]
+    )
+    live("--miniwob-max-calls=2").assert_outcomes(passed=2, deselected=10)
+    assert len(chat_server.requests) == 6
+
+
 def test_items_that_need_no_live_call_run_beyond_the_budget(live, chat_server):
     live(only="click-menu-2/2")
     result = live("--miniwob-max-calls=1", "-p", "no:randomly")

@@ -162,7 +162,7 @@ def test_a_keyboard_interrupt_leaves_the_calls_and_results_that_are_there(run, c
     result.stdout.fnmatch_lines(
         [
             "model calls: 0 replayed, 1 recorded",
-            "1 call of interrupted items: kept, the next recording continues there",
+            "1 call of interrupted items: kept; run again to continue there",
             "tokens: 14 spent, 0 avoided",
         ]
     )
