@@ -102,7 +102,8 @@ class Result:
     model calls by purpose. `typings` are those of the `steps` that entered text: the papers count a
     click and keys for each. `payload` tells whether a prompt had the text of the page's attack:
     `shown`, `not shown`, or `unknown` if prompts had pictures. `app` is `live` if the app that the
-    item is on answered as it is now, with recorded answers of the model.
+    item is on answered as it is now, with recorded answers of the model. `assertion` is the line of
+    the test that failed, of an item that its page calls solved.
     """
 
     category: str
@@ -130,6 +131,7 @@ class Result:
     tokens: Tokens = Tokens(None, None)
     payload: str = field(default="", metadata={"optional": True})
     app: str = field(default="", metadata={"optional": True})
+    assertion: str = field(default="", metadata={"optional": True})
 
     @classmethod
     def of(cls, episode: Episode, status: Status, payload: str = "", **about: Any) -> Result:
@@ -142,7 +144,7 @@ class Result:
         found: dict[str, Any] = {}
         if status.conclusive:
             found = {
-                "solved_at": episode.solved_at,
+                "solved_at": episode.solved_at if status is Status.SOLVED else None,
                 "endings": tuple(map(str, episode.endings)),
                 "rewards": episode.rewards,
                 "steps": episode.steps,
@@ -189,7 +191,7 @@ class Result:
 
     @property
     def solved(self) -> bool:
-        """True if a trial got the full reward."""
+        """True if a trial got the full reward, and no check of the test failed."""
         return self.outcome == Status.SOLVED
 
     @property
@@ -291,7 +293,7 @@ class Outcome:
 
     @property
     def solved(self) -> bool:
-        """True if a trial got the full reward."""
+        """True if the item's result is solved."""
         return self.result.solved
 
     @property

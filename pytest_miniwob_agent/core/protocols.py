@@ -365,7 +365,7 @@ class Observer:
         return {}
 
     def after_item(self, outcome: Outcome) -> None:
-        """Called when the item has come to its end."""
+        """Called when the item has come to its end, after the body of its test."""
 
 
 class PageTape(Protocol):

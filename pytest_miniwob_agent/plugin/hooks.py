@@ -95,18 +95,22 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
             raise
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     __tracebackhide__ = True
-    if (run := item.stash.get(RUN, None)) is not None and run.raised is not None:
+    run = item.stash.get(RUN, None)
+    if run is None:
+        return (yield)
+    if run.raised is not None:
         raise run.raised
+    with run.run_body():
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, Any]:
-    item_report.remember_end(item, call)
     report = yield
     item_report.attach_outcome(item, call, report)
     return report

@@ -40,7 +40,7 @@ from pytest_miniwob_agent.core.protocols import (
     Page,
 )
 from pytest_miniwob_agent.core.secrets import mask
-from pytest_miniwob_agent.core.text import sanitize_lines
+from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
@@ -81,8 +81,7 @@ class ItemRun:
         problem: the item's case, limits, page, agent and model.
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
         raised: what `play` raised.
-        outcome: the outcome, once the episode is over or the item has failed without one.
-        reported: True once a report of pytest has the outcome.
+        outcome: the outcome, once the item has come to its end.
     """
 
     def __init__(self, item: pytest.Item, problem: Problem) -> None:
@@ -90,7 +89,6 @@ class ItemRun:
         self.passed: bool | None = None
         self.raised: BaseException | None = None
         self.outcome: Outcome | None = None
-        self.reported = False
         self._item = item
         self._state = item.config.stash[STATE]
         self._settings = self._state.settings
@@ -101,6 +99,9 @@ class ItemRun:
         self._source: dict[str, str] = {}
         self._play_again: Callable[..., Episode] | None = None
         self._tapes: Tapes | None = None
+        self._observers: list[Observer] = []
+        self._end: dict[str, Any] = {}
+        self._failed: dict[str, Any] = {}
 
     @contextmanager
     def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
@@ -139,11 +140,11 @@ class ItemRun:
 
         self._play_again = play_episode
         tapes = self._tapes = Tapes(case, self._recorded, page, self._remark)
-        observers = self._observers(agent.name, name, page)
+        self._observe(agent.name, name, page)
         result: dict[str, Any] = {}
 
         try:
-            episode = tapes.play(partial(play_episode, llm, self._log, *observers), limits)
+            episode = tapes.play(partial(play_episode, llm, self._log, *self._observers), limits)
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}
             return episode
@@ -155,22 +156,62 @@ class ItemRun:
             raise
         finally:
             self.status, self.drift = result.get("status"), result.get("drift")
-            for observer in observers:
+            for observer in self._observers:
                 result |= observer.before_outcome(self)
-            outcome = self._make_outcome(agent.name, name, limits, **result)
-            for observer in observers:
-                observer.after_item(outcome)
+            self._end = {"agent": agent.name, "model": name, "limits": limits, **result}
 
-    def fail_without_episode(self, error: BaseException) -> None:
-        """Make the outcome of an item that failed before its episode, or that has no episode."""
-        agent, model = self.problem.setup.agent, self.problem.setup.model or ""
-        outcome = self._make_outcome(agent, model, self.problem.limits, **_failure(error))
-        for observer in self._observers(agent, model, None):
-            observer.after_item(outcome)
+    @contextmanager
+    def run_body(self) -> Iterator[None]:
+        """Run the body of the item's test, which decides on an item that its page calls solved.
 
-    def _observers(self, agent: str, model: str, page: Page | None) -> list[Observer]:
+        If a check fails, the item is unsolved. A model call that can't be answered makes it
+        inconclusive, as one of the agent does, and any other exception an error.
+
+        Raises:
+            pytest.fail.Exception, pytest.skip.Exception: see `play`.
+        """
+        __tracebackhide__ = True
+        self.passed, self._failed = None, {}  # a plugin may repeat the body
+        try:
+            yield
+            self.passed = True
+        except pytest.xfail.Exception:  # a failed check that is expected
+            self.passed = False
+            raise
+        except (AssertionError, pytest.fail.Exception) as error:
+            self.passed = False
+            self._failed = {"status": Status.UNSOLVED, "assertion": _failed_line(error)}
+            raise
+        except MiniwobError as error:
+            self._failed, self.raised = self._inconclusive(error)
+            self._failed |= {"episode": None}
+            raise self.raised from None
+        except Exception as error:
+            self._failed = {"status": Status.ERROR, "episode": None, **_failure(error)}
+            raise
+
+    def end(self, error: BaseException | None) -> Outcome | None:
+        """Tell observers the outcome and return it; None of an item that was skipped.
+
+        One that failed without an episode has an outcome of its error.
+        """
+        parts = self._end
+        if not parts and error is not None:
+            agent, model = self.problem.setup.agent, self.problem.setup.model or ""
+            self._observe(agent, model, None)
+            parts = {"agent": agent, "model": model, "limits": self.problem.limits}
+            parts |= self._failed if error is self.raised else _failure(error)
+        if parts:
+            failed = self._failed if self.status is Status.SOLVED else {}
+            self.outcome = self._make_outcome(**parts | failed)
+            for observer in self._observers:
+                observer.after_item(self.outcome)
+        return self.outcome
+
+    def _observe(self, agent: str, model: str, page: Page | None) -> None:
         observe = self._item.config.hook.pytest_miniwob_observer
-        return joined(observe(item=self._item, agent=agent, model=model, page=page))
+        found = observe(item=self._item, agent=agent, model=model, page=page)
+        self._observers = joined(found)
 
     @property
     def replayable(self) -> bool:
@@ -223,6 +264,7 @@ class ItemRun:
                     sent=sent,
                     limits=limits,
                     app="live" if self.on_live_app else "",
+                    assertion=parts.pop("assertion", ""),
                     reason=causes or parts.get("error", ""),
                 ),
                 message=mask(parts.pop("message", ""), known_secrets(self._item.config)),
@@ -231,8 +273,7 @@ class ItemRun:
             )
         )
         events = () if episode else events
-        self.outcome = replace(outcome, episode=episode, events=events, request=request)
-        return self.outcome
+        return replace(outcome, episode=episode, events=events, request=request)
 
     def _inconclusive(self, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:
         result: dict[str, Any] = {}
@@ -267,6 +308,12 @@ class ItemRun:
 def _failure(error: BaseException) -> dict[str, Any]:
     lines = traceback.format_exception_only(error)
     return {"error": type(error).__name__, "message": "".join(lines).strip()}
+
+
+def _failed_line(error: BaseException) -> str:
+    failed = pytest.ExceptionInfo.from_exception(error)
+    shown = failed.traceback.filter(failed) or failed.traceback
+    return sanitize_line(str(shown[-1].statement).strip())
 
 
 RUN = pytest.StashKey[ItemRun]()

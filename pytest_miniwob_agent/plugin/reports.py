@@ -27,15 +27,6 @@ def begin_run(item: pytest.Item) -> None:
         ]
 
 
-def remember_end(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Keep how the body of an item's test ended; a check that failed is an end, an error is not."""
-    if RUN in item.stash and call.when == "call":
-        if call.excinfo is None:
-            item.stash[RUN].passed = True
-        elif _is_failed_check(call):
-            item.stash[RUN].passed = False
-
-
 def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
     error = call.excinfo.value if call.excinfo else None
     return isinstance(error, (AssertionError, pytest.fail.Exception))
@@ -58,13 +49,13 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         return
     error = call.excinfo.value if call.excinfo else None
     last = report.when == "call" or (report.when == "setup" and not report.passed)
-    if last and run.outcome is None and report.failed and error is not None:
-        run.fail_without_episode(error)
-    if run.outcome is not None and not run.reported and (last or report.when == "teardown"):
-        run.reported = True
-        report.miniwob = run.outcome
-        report.miniwob_inconclusive = report.failed and error is run.raised
-        _attach(item, call, report, run.outcome)
+    if run.outcome is None and (last or report.when == "teardown"):
+        ended = last and (report.failed or error is run.raised)
+        outcome = run.end(error if ended else None)
+        if outcome is not None:
+            report.miniwob = outcome
+            report.miniwob_inconclusive = report.failed and error is run.raised
+            _attach(item, call, report, outcome)
     known = known_secrets(item.config)
     for traceback, *_ in getattr(report.longrepr, "chain", ()):
         if traceback.style == "value":  # the message is all: pytest says that frames are hidden

@@ -85,7 +85,8 @@ def describe(samples: Samples) -> str:
     (result,) = samples.results
     if result.solved:
         return f"solved in trial {result.solved_at}"
-    return f"{result.outcome} ({_endings(result)})" if result.endings else result.outcome
+    why = result.assertion or _endings(result)
+    return f"{result.outcome} ({why})" if result.endings else result.outcome
 
 
 def _endings(result: Result) -> str:

@@ -83,6 +83,8 @@ def verbose_status(
 def outcome_word(outcome: Outcome) -> str:
     """Return an outcome in a word: `solved@2`, an ending such as `NO_CHANGE`, `drift`."""
     if (episode := outcome.episode) is not None:
+        if outcome.result.assertion:
+            return "assertion"
         if episode.solved:
             return f"solved@{episode.solved_at}"
         return episode.endings[-1].name if episode.endings else "no trial"

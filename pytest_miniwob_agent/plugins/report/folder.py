@@ -123,7 +123,7 @@ def item_page(outcome: Outcome) -> dict[str, Any]:
             ["prompts", ", ".join(prompts)],
         ],
         "reward": outcome.episode.reward if outcome.episode is not None else None,
-        "reason": outcome.message or waits,
+        "reason": outcome.message or result.assertion or waits,
         "note": outcome.pictures_note,
         **_Frames(outcome).data(),
     }
