@@ -26,6 +26,7 @@ from pytest_miniwob_agent.cassettes.format import (
     load_cassette,
     read_cassette,
     write_cassette,
+    write_recorded,
 )
 from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
@@ -405,12 +406,7 @@ class Pictures:
             path = _picture_path(folder or self._folder, digest)
             if path.exists():
                 continue
-            try:
-                write_atomically(path, self.read(digest), durable=True)
-            except OSError as error:
-                raise CassetteNotWritten(
-                    f"{display_path(path)} can't be written: {error}"
-                ) from None
+            write_recorded(path, self.read(digest), durable=True)
 
     def shown_path(self, digest: str) -> str | None:
         """Return the path of a picture, for people; `keep` it if no cassette has it."""

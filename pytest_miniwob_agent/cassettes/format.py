@@ -156,8 +156,17 @@ def write_cassette(
     for number, call in enumerate(calls, start=1):
         refuse(call.secrets, f"{display_path(path)} was not written: call {number}", allow=allow)
     text = dump_cassette(calls, **metadata)
+    write_recorded(path, text, durable=True)  # it may be the only copy of what was paid for
+
+
+def write_recorded(path: Path, content: str | bytes, *, durable: bool = False) -> None:
+    """Write a file of a recording as `write_atomically` does.
+
+    Raises:
+        CassetteNotWritten: there is no room, or no permission; the old file is unchanged.
+    """
     try:
-        write_atomically(path, text, durable=True)  # it may be the only copy of what was paid for
+        write_atomically(path, content, durable=durable)
     except OSError as error:
         raise CassetteNotWritten(f"{display_path(path)} can't be written: {error}") from None
 

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pytest_miniwob_agent.cassettes.folder import BODIES
-from pytest_miniwob_agent.cassettes.format import check_version
+from pytest_miniwob_agent.cassettes.format import check_version, write_recorded
 from pytest_miniwob_agent.core.app import PageRequest, is_time
 from pytest_miniwob_agent.core.data import Count, Reward, from_data
 from pytest_miniwob_agent.core.errors import CassetteError
-from pytest_miniwob_agent.core.files import display_path, write_atomically
+from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 
 SCHEMA = 1
@@ -62,10 +62,10 @@ class Bodies:
         return self.path(digest).stat().st_size
 
     def write(self, body: bytes) -> str:
-        """Write a body unless it is there, and return its digest; raises an `OSError`."""
+        """Write a body unless it is there, and return its digest; raises as `write_recorded`."""
         digest = body_digest(body)
         if digest and not self.path(digest).exists():
-            write_atomically(self.path(digest), gzip.compress(body, 9, mtime=0))
+            write_recorded(self.path(digest), gzip.compress(body, 9, mtime=0))
         return digest
 
     def read(self, digest: str) -> bytes:

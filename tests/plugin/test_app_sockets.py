@@ -7,7 +7,7 @@ import re
 import pytest
 
 from pytest_miniwob_agent.cassettes.traffic import Bodies
-from pytest_miniwob_agent.plugins.apps import live_sockets, recorded_app
+from pytest_miniwob_agent.plugins.apps import live_sockets, live_trial, recorded_app
 
 TALKING = """
     import os
@@ -336,7 +336,7 @@ def test_a_live_app_is_awaited_that_is_slower_than_when_it_was_recorded(
     assert screen == ['text "soon"']
     monkeypatch.setenv("SOON", "1")
     app_pages.replay("--miniwob-app=live", passed=1)
-    monkeypatch.setattr(recorded_app, "SLOWER", 0.5)
+    monkeypatch.setattr(live_trial, "SLOWER", 0.5)
     app_pages.runpytest("--miniwob-app=live").stdout.fnmatch_lines(['- text "soon"*'])
 
 

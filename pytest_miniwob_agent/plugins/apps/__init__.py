@@ -2,8 +2,8 @@
 
 - `start`: the page of an item, and the fixture that starts its app.
 - `page`: the pages of an app in the browser.
-- `recorded_app`: the app as the page knows it, live and recorded, or its tape; `leaks` has the
-  secrets in what is recorded.
+- `recorded_app`: the app as the page knows it, from its first trial to its last. A trial is a
+  `played_trial`, from the tape, or a `live_trial`, which is recorded, but for secrets (`leaks`).
 - `live_app`: asks the running app, and `live_sockets` gets what it sends later.
 """
 
