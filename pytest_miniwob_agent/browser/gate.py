@@ -137,7 +137,7 @@ class Gate:
     @property
     def busy(self) -> bool:
         """True while something is waited for that the app sends: the page can't answer."""
-        return self._answering or bool(self._questions and self._quiet)
+        return self._answering or bool(self._questions and not self._under_way)
 
     def comes(self, window: str) -> bool:
         """True while a document is on its way to a window."""
@@ -280,15 +280,15 @@ class Gate:
             self._late.append({**told, "socket": number})
 
     @property
-    def _quiet(self) -> bool:
+    def _under_way(self) -> bool:
         waits = any(kind in self._counted for kind in self._requests.open.values())
         loads = any(session in self._loading.values() for session, _ in self._devtools.opened)
-        under_way = self._answering or self._requests.paused or self._heard or self._late
-        return not (under_way or loads or waits)
+        asked = self._answering or self._requests.paused or self._heard or self._late
+        return bool(asked or loads or waits)
 
     def _tell(self) -> None:
         """Answer the page's questions when nothing is under way, with what has come for sockets."""
-        while self._questions and self._quiet:
+        while self._questions and not self._under_way:
             question, context, session, now = self._questions[0]
             try:
                 came = self._deliveries.take(now, session)

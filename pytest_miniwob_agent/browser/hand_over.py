@@ -123,7 +123,7 @@ class BrowserPage(Protocol):
         """Open a connection to the browser."""
 
 
-def _idle() -> float:
+def _off_cpu() -> float:
     """Wall-clock seconds that this process did not work, from any moment on."""
     return time.monotonic() - time.process_time()
 
@@ -169,7 +169,7 @@ class HandedPage:
         self._waited = ""  # the repeated question for which it has moved
         # Since the program acted: ms of the page's clock, wall-clock seconds of its silences, and
         # when the present silence began.
-        self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _idle()
+        self._passed, self._silent, self._began = 2 * SETTLE_MS, 0.0, _off_cpu()
         self._pressed = self._dragging = False  # the mouse's button, and then moves
         self._done, self._reward = False, 0.0
         self._error: BaseException | None = None
@@ -212,7 +212,7 @@ class HandedPage:
             yield
         finally:
             self._calls -= 1
-            self._began = _idle()
+            self._began = _off_cpu()
             self._forget_questions()
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ class HandedPage:
         promises = [promise for one in self._connections if (promise := one.promise)]
         self._moved |= slept or any(one.left < LONGEST for one in promises)
         held = (slept or what != INPUT) and self._catch_up(ms, stops)
-        self._silent, self._began = self._silence(), _idle()
+        self._silent, self._began = self._silence(), _off_cpu()
         moved, ms = self._moved or self._waited not in ("", what), self._passed
         if moved:
             self._moved, self._waited = False, ""
@@ -340,11 +340,11 @@ class HandedPage:
     def _silence(self) -> float:
         """Wall-clock seconds since the program acted in which it waited for nothing."""
         waits = self._calls or any(one.waits for one in self._connections)
-        return self._silent + (0 if waits or not self._connections else _idle() - self._began)
+        return self._silent + (0 if waits or not self._connections else _off_cpu() - self._began)
 
     def _answered(self) -> None:
         # Another silence begins.
-        self._began = _idle()
+        self._began = _off_cpu()
 
     def _forget_questions(self) -> None:
         self._asked.clear()

@@ -136,6 +136,8 @@ export const worked = async () => {
   }
   await queued(2);
 };
+// The page is idle: no work of the browser and no request is under way, nor what follows from them. Before
+// the clock moves on (`pass`), and until an own page has drawn (`quiet`), only this is waited for.
 export const idle = async (times = 2) => {
   do {
     await worked();

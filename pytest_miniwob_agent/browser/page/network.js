@@ -17,7 +17,7 @@ const ask = () => new Promise((resolve) => {
 
 // Wait until nothing is under way, and nothing that came has led to another request: also until the next
 // page is there, or does not come.
-const idle = async () => {
+const answered = async () => {
   for (let before = -1; before !== line.told;) {
     before = line.told;
     const { messages, ...counts } = await ask();
@@ -36,7 +36,7 @@ const refresh = () => {
 };
 
 if (own) {
-  askNetwork(idle);
+  askNetwork(answered);
   listen("DOMContentLoaded", refresh);
 }
 
