@@ -108,9 +108,13 @@ class TestSplits:
         assert not Path("r").exists()
         index = Path("r1/data/index.js")
         text = index.read_text()
-        index.write_text(re.sub(r'"id":"[^"]*', '"id":"../../../out', text, count=1))
-        assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 2
-        assert "r1 has an item with the id '../../../out'" in capsys.readouterr().err
+        for id_, message in (
+            ('"../../../out"', "r1 has an item with the id '../../../out'"),
+            ("3", "r1/data/index.js can't be read: `items[0]` can't be {"),
+        ):
+            index.write_text(re.sub('"id":"[^"]*"', f'"id":{id_}', text, count=1))
+            assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 2
+            assert message in capsys.readouterr().err
         index.write_text(text)
         assert main(["report", "merge", "r1", "r2", "-o", "r"]) == 0
         result = run_shard(suite, 1, 2, "-k", "no-such-item")

@@ -19,10 +19,11 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Annotated, Any
 
-from pytest_miniwob_agent.core.data import canonical_json, to_data
+from pytest_miniwob_agent.core.data import canonical_json, from_data, to_data
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.events import (
     Acted,
@@ -45,6 +46,23 @@ WAITS = "It waits for a completion."
 
 # Stands for a picture in the text of a prompt.
 _SENT = re.compile(r"\[picture pictures/([0-9a-f]{16}\.png)\]")
+
+
+@dataclass
+class _Index:
+    """What `data/index.js` has; of a run that was stopped, `items` and `unfinished` alone."""
+
+    items: list[Annotated[dict[str, Any], lambda row: isinstance(row.get("id"), str)]]
+    setup: Annotated[tuple[str, ...], lambda names: len(names) == 2] = ("", "")
+    judged: bool = False
+    broken: bool = False
+    gate: Any = None
+    shard: Any = None
+    unfinished: bool = False
+
+    @property
+    def head(self) -> dict[str, Any]:
+        return {"shard": self.shard} if self.shard is not None else {}
 
 
 def unique_ids(cases: Iterable[str]) -> list[str]:
@@ -354,38 +372,38 @@ class Report:
                 f"{self.folder} is one of the reports that are to be merged: name another folder"
             )
         self.check()
-        indexes = [_read_data(folder / "data/index.js", "index") for folder in folders]
+        indexes = [_read_data(folder / "data/index.js", "index", _Index) for folder in folders]
         for folder, index in zip(folders, indexes, strict=True):
-            if index.get("unfinished"):
+            if index.unfinished:
                 raise UsageError(
                     f"{folder} is unfinished, as its run was stopped: run the shard again"
                 )
-            for row in index["items"]:
+            for row in index.items:
                 if not {"", ".", ".."}.isdisjoint(row["id"].split("/")):
                     raise UsageError(
                         f"{folder} has an item with the id {row['id']!r}: write it again"
                     )
         sources = list(zip(map(str, folders), indexes, strict=True))
-        check_shards([(source, read_shard(index, source)) for source, index in sources])
+        check_shards([(source, read_shard(index.head, source)) for source, index in sources])
         items = [
             (parse_case(row["id"]), canonical_json(row), folder, row)
             for folder, index in zip(folders, indexes, strict=True)
-            for row in index["items"]
+            for row in index.items
         ]
         items.sort(key=lambda item: item[:2])
         ids = unique_ids(case for case, *_ in items)
         rows = [row | {"id": id_} for id_, (*_, row) in zip(ids, items, strict=True)]
-        setups = zip(*(index["setup"] for index in indexes), strict=True)
+        setups = zip(*(index.setup for index in indexes), strict=True)
         names = [set(", ".join(side).split(", ")) - {""} for side in setups]
         index = {
             "setup": [", ".join(sorted(side)) for side in names],
-            "judged": any(index["judged"] for index in indexes),
+            "judged": any(index.judged for index in indexes),
             "gate": None,  # `compare` judges the results of all shards
-            "broken": any(index["broken"] for index in indexes),
+            "broken": any(index.broken for index in indexes),
             "items": rows,
         }
         pages = (
-            _read_data(folder / f"data/items/{old['id']}.js", "item") | row
+            _read_data(folder / f"data/items/{old['id']}.js", "item", dict[str, Any]) | row
             for row, (_, _, folder, old) in zip(rows, items, strict=True)
         )
         pictures = {path.name: path for folder in folders for path in folder.glob("pictures/*.png")}
@@ -426,15 +444,16 @@ class Report:
         write_atomically(self.folder / name, f"miniwobReport.{function}({text});\n")
 
 
-def _read_data(path: Path, function: str) -> Any:
+def _read_data(path: Path, function: str, kind: Any) -> Any:
     """Return the value of a data file.
 
     Raises:
-        UsageError: there is no such file, or it is not one.
+        UsageError: there is no such file, or it is not one of that kind.
     """
     try:
         text = path.read_text("ascii")
-        return json.loads(text.removeprefix(f"miniwobReport.{function}(").removesuffix(");\n"))
+        data = json.loads(text.removeprefix(f"miniwobReport.{function}(").removesuffix(");\n"))
+        return from_data(kind, data)
     except FileNotFoundError:
         raise UsageError(
             f"there is no {path}: name the folder of a report, as --miniwob-report writes it"
