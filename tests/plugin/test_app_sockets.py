@@ -38,7 +38,7 @@ TALKING = """
                 self.wfile.write(f"data: {last}\\r\\n\\r\\n".encode())
             elif self.path == "/ticks":
                 self.begin_events()
-                for _ in range(1000):
+                for _ in range(10_000):
                     self.wfile.write(b"data: tick\\n\\n")
                     time.sleep(0.02)
             elif self.path == "/late":
@@ -317,7 +317,7 @@ def test_a_page_that_asks_for_something_at_each_message(talk, monkeypatch):
         };
     """
     _, [screen] = talk(script, more={"/more": "more"})
-    assert 0 < int(re.fullmatch('text "(.*) more"', screen)[1]) < 1000
+    assert 0 < int(re.fullmatch('text "(.*) more"', screen)[1]) < 10_000
 
 
 def test_an_agent_that_waits_sees_what_comes_late(talk):
