@@ -60,6 +60,7 @@ EXAMPLES = {
     "steps": "20",
     "repeats": "4",
     "max_answer": "200",
+    "graders": "graders:keeps_others",
     "pages": "tests/pages",
     "record": "new_episodes",
     "app": "live",

@@ -90,6 +90,7 @@ from pytest_miniwob_agent.core.events import (
     TrialEnded,
     TrialStarted,
 )
+from pytest_miniwob_agent.core.grades import Grade
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.outcome import (
     Change,
@@ -136,6 +137,8 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.browser.server import Serving
     from pytest_miniwob_agent.plugin.options import option
     from pytest_miniwob_agent.plugin.state import options_of
+    from pytest_miniwob_agent.plugins.graders import trajectory
+    from pytest_miniwob_agent.plugins.graders.grader import grader
     from pytest_miniwob_agent.screen import render
 
 __all__ = [
@@ -196,6 +199,7 @@ __all__ = [
     "Follow",
     "GoBack",
     "GoForward",
+    "Grade",
     "HTTPModel",
     "HandedOver",
     "Hold",
@@ -267,6 +271,7 @@ __all__ = [
     "Visible",
     "Wait",
     "action_of_call",
+    "grader",
     "masked",
     "option",
     "options_of",
@@ -274,6 +279,7 @@ __all__ = [
     "render",
     "run_episode",
     "tools_of",
+    "trajectory",
 ]  # fmt: skip
 
 
@@ -281,9 +287,11 @@ _LOADED_LATER = {
     "Launcher": "browser.launcher",
     "LocalLauncher": "browser.local",
     "Serving": "browser.server",
+    "grader": "plugins.graders.grader",
     "option": "plugin.options",
     "options_of": "plugin.state",
     "render": "screen",
+    "trajectory": "plugins.graders.trajectory",
 }
 """The modules of what needs libraries that most imports of the package do not."""
 
@@ -292,4 +300,5 @@ def __getattr__(name: str) -> Any:
     """Import one of these at its first use."""
     if name not in _LOADED_LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LOADED_LATER[name]}"), name)
+    module = import_module(f"{__name__}.{_LOADED_LATER[name]}")
+    return getattr(module, name, module)  # `trajectory` is one

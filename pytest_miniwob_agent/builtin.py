@@ -42,9 +42,13 @@ BUILTIN = {
         "report": ("report", "trace"),
         "otel": ("otel",),
         "transcripts": (),
+        "graders": ("graders",),
     }.items()
 }
 """By the names that `-p no:NAME` blocks, in the order in which their commands and options show."""
+
+ARGUMENTS = {"graders": "miniwob-graders"}
+"""The arguments of the marker that belong to plugins of this package, by their names."""
 
 GROUP = "miniwob_agent"
 """The group of entry points by which an installed package adds plugins to runs and commands."""

@@ -7,7 +7,7 @@ plugins too, which use nothing else (`builtin`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_miniwob_agent.core.case import Case, Limits
+    from pytest_miniwob_agent.core.events import Episode
+    from pytest_miniwob_agent.core.grades import Grade
     from pytest_miniwob_agent.core.protocols import Agent, Observer, Page
 
 hookspec = pluggy.HookspecMarker("pytest")
@@ -143,6 +145,16 @@ def pytest_miniwob_scripts() -> Mapping[str, str]:
 
 
 @hookspec
+def pytest_miniwob_marker_arguments() -> Mapping[str, Callable[[Any], Any]]:
+    """Name further arguments of the marker `miniwob`.
+
+    Each has a function that returns its value as the plugin needs it (`problem.arguments`), or
+    raises a `UsageError`.
+    """
+    return {}
+
+
+@hookspec
 def pytest_miniwob_begin(session: pytest.Session) -> None:
     """Begin a process of a run that runs items, before its header is shown and workers start.
 
@@ -172,6 +184,21 @@ def pytest_miniwob_page(
         agent: the item's agent.
         limits: the item's limits.
     """
+
+
+@hookspec
+def pytest_miniwob_grade(item: pytest.Item, problem: Any, episode: Episode) -> Sequence[Grade]:
+    """Grade the episode of an item, after its last trial; the item is solved if all pass it.
+
+    What it raises is the item's own error.
+
+    Args:
+        item: pytest's item.
+        problem: its `case`, `page` (of a task on an app, with the `AppTask` as `app`), `setup`, and
+            the `arguments` of its marker that belong to plugins.
+        episode: its episode, played or replayed.
+    """
+    return ()
 
 
 @hookspec(firstresult=True)

@@ -6,6 +6,7 @@
 - `observations`: what an agent sees of a page, and the result of an action.
 - `chat`: messages, requests and responses of a model, and their tokens.
 - `events`: what happened in an episode, in order.
+- `grades`: what graders say of it.
 - `outcome`: what a run found out about an item.
 - `errors`: the hierarchy of errors.
 - `pace`: where the page's clock has moved on for a program.

@@ -284,6 +284,7 @@ class AppTask:
         viewport: width and height in CSS pixels.
         files: files that can be uploaded: their paths, relative to the folder of the test's file.
         perturb: what perturbations need to know of the app, by their names, as JSON.
+        graders: graders of each of its episodes (docs/graders.md).
         category: the task's category.
 
     Raises:
@@ -307,6 +308,7 @@ class AppTask:
     viewport: tuple[int, int] = (1280, 720)
     files: Collection[str] = ()
     perturb: Mapping[str, Any] = field(default_factory=dict)
+    graders: Sequence[Callable[[Any], object]] = ()
     category: str = CATEGORY
 
     def __post_init__(self) -> None:
@@ -342,6 +344,11 @@ class AppTask:
                 "perturb",
                 isinstance(self.perturb, Mapping),
                 'a mapping such as {"reworded": {"Save": "Store"}}',
+            ),
+            (
+                "graders",
+                all(map(callable, self.graders)),
+                "a list of graders, functions of an episode",
             ),
             ("viewport", _is_size(self.viewport), "a width and a height, such as (1280, 720)"),
             ("files", _are_nonblank(self.files), 'a list of paths, such as ["cv.pdf"]'),

@@ -42,6 +42,7 @@ def to_data(value: Any) -> Any:
 
 Count = Annotated[int, lambda count: count >= 0]
 Reward = Annotated[float, lambda reward: -1 <= reward <= 1]
+Share = Annotated[float, lambda share: 0 <= share <= 1]
 
 
 def from_data(kind: type[Data], data: Any, path: str = "") -> Data:

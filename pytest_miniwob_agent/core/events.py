@@ -13,8 +13,15 @@ from pytest_miniwob_agent.core.actions import AnyAction, Enter
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall, Usage, new_messages
 from pytest_miniwob_agent.core.data import Count, to_data
+from pytest_miniwob_agent.core.grades import Grade
 from pytest_miniwob_agent.core.observations import Observation, Transition
-from pytest_miniwob_agent.core.text import sanitize, sanitize_line, shorten, shorten_lines
+from pytest_miniwob_agent.core.text import (
+    listed,
+    sanitize,
+    sanitize_line,
+    shorten,
+    shorten_lines,
+)
 
 # Metadata of a field that `core.data.to_data` leaves out if it is empty.
 _OPTIONAL = {"optional": True}
@@ -250,6 +257,7 @@ class Episode:
     agent: str
     model: str
     events: tuple[Event, ...] = field(repr=False)
+    grades: tuple[Grade, ...] = field(default=(), repr=False)
 
     def _events(self, kind: type[Any]) -> Iterator[Any]:
         return (event for event in self.events if isinstance(event, kind))
@@ -260,13 +268,20 @@ class Episode:
         return sum(1 for _ in self._events(TrialStarted))
 
     @property
+    def failed_grades(self) -> tuple[Grade, ...]:
+        """The grades that make it unsolved."""
+        return tuple(grade for grade in self.grades if not grade.passed)
+
+    @property
     def solved_at(self) -> int | None:
-        """The trial that got the full reward, counting from 1, or None."""
+        """The trial that got the full reward, counting from 1; None if no grader lets it pass."""
+        if self.failed_grades:
+            return None
         return next((e.trial for e in self._events(Acted) if e.transition.solved), None)
 
     @property
     def solved(self) -> bool:
-        """True if a trial got the full reward of 1."""
+        """True if a trial got the full reward of 1, and all graders pass it."""
         return self.solved_at is not None
 
     @property
@@ -318,7 +333,8 @@ class Episode:
         """The episode in plain JSON types; equal episodes give equal data."""
         counts = ("solved", "solved_at", "reward", "trials", "steps", "calls", "tokens", "endings")
         names = ("agent", "model", *counts, "events")
-        return {"case": self.case.id, **{name: to_data(getattr(self, name)) for name in names}}
+        data = {"case": self.case.id, **{name: to_data(getattr(self, name)) for name in names}}
+        return data | ({"grades": to_data(self.grades)} if self.grades else {})
 
     def explain(self) -> str:
         """Describe the episode in a few lines: the verdict, the goal, the last trial's actions.
@@ -327,12 +343,15 @@ class Episode:
         """
         if self.solved:
             verdict = f"solved in trial {self.solved_at}"
+        elif self.failed_grades and self.reward >= 1:
+            verdict = f"not solved, by {listed([grade.grader for grade in self.failed_grades])}"
         elif self.endings:
             verdict = f"{self.endings[-1].name} in trial {self.trials}, best reward {self.reward:g}"
         else:
             verdict = "no trial was begun"
         item = sanitize_line(f"{self.case.id}, {self.agent} with {self.model}")
         lines = [verdict, f"item: {item}"]
+        lines += [f"grader {shorten(grade)}" for grade in self.grades]
         for event in self.events:
             match event:
                 case TrialStarted(trial=1, observation=observation):

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.core.chat import Usage
 from pytest_miniwob_agent.core.data import Count, Reward, to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture, NotRecorded
 from pytest_miniwob_agent.core.events import Called, Episode, Event
+from pytest_miniwob_agent.core.grades import Grade
 
 
 class Status(StrEnum):
@@ -103,7 +104,7 @@ class Result:
     click and keys for each. `payload` tells whether a prompt had the text of the page's attack:
     `shown`, `not shown`, or `unknown` if prompts had pictures. `app` is `live` if the app that the
     item is on answered as it is now, with recorded answers of the model. `assertion` is the line of
-    the test that failed, of an item that its page calls solved.
+    the test that failed, of an item that its page calls solved; `grades` are those of graders.
     """
 
     category: str
@@ -132,6 +133,7 @@ class Result:
     payload: str = field(default="", metadata={"optional": True})
     app: str = field(default="", metadata={"optional": True})
     assertion: str = field(default="", metadata={"optional": True})
+    grades: tuple[Grade, ...] = field(default=(), metadata={"optional": True})
 
     @classmethod
     def of(cls, episode: Episode, status: Status, payload: str = "", **about: Any) -> Result:
@@ -156,6 +158,7 @@ class Result:
                     sum(answer.cached_tokens for answer in answers),
                     sum(answer.written_tokens for answer in answers),
                 ),
+                "grades": episode.grades,
                 "payload": payload and _shown(payload, [call.prompt for call in calls]),
             }
         return cls(
@@ -191,13 +194,19 @@ class Result:
 
     @property
     def solved(self) -> bool:
-        """True if a trial got the full reward, and no check of the test failed."""
+        """True if a trial got the full reward, and neither graders nor the test object."""
         return self.outcome == Status.SOLVED
 
     @property
     def conclusive(self) -> bool:
         """True if the run shows whether the agent solves the item."""
         return self.outcome.conclusive
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """Why an item is unsolved that its page may call solved: graders, a line of the test."""
+        failed = tuple(str(grade) for grade in self.grades if not grade.passed)
+        return (*failed, self.assertion) if self.assertion else failed
 
     @property
     def followed(self) -> bool:

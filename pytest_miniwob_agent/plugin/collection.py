@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_miniwob_agent.agents.registry import DEFAULT
+from pytest_miniwob_agent.builtin import ARGUMENTS, joined, why_blocked
 from pytest_miniwob_agent.cassettes.folder import model_folder
 from pytest_miniwob_agent.core.app import AppTask
 from pytest_miniwob_agent.core.case import Case, Limits
@@ -42,12 +43,16 @@ REFUSED = pytest.StashKey[str]()
 
 
 class Problem(NamedTuple):
-    """The parameter of an item: its case, its limits, the page of its task, agent and model."""
+    """The parameter of an item: its case, its limits, the page of its task, agent and model.
+
+    `arguments` are those of its marker that belong to plugins.
+    """
 
     case: Case
     limits: Limits
     page: TaskPage
     setup: Setup
+    arguments: Mapping[str, Any] = {}
 
 
 def get_problem(item: Any) -> Problem | None:
@@ -148,6 +153,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             catalogue = Catalogue(_page_folders(marker, settings, metafunc.definition.path))
             marker = _with_apps(marker, catalogue, metafunc.definition.path)
             marker = _perturbed(marker, catalogue)
+            marker, arguments = _plugins_arguments(marker, metafunc.config)
             cases = list(selected_cases(marker, settings, catalogue, metafunc.definition.path))
             setups = parse_setups(marker, metafunc.config, settings)
             state.setups |= setups
@@ -163,12 +169,23 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                         "their cassettes: rename one of them"
                     )
                 of_setup = replace(case, setup=folder)
-                problems[of_setup.id] = Problem(of_setup, limits, page, setup)
+                problems[of_setup.id] = Problem(of_setup, limits, page, setup, arguments)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
     test = get_test_id(metafunc.definition)
     state.selection.offered[test] = [problem.case for problem in problems.values()]
     metafunc.parametrize("miniwob_case", list(problems.values()), ids=list(problems), indirect=True)
+
+
+def _plugins_arguments(
+    marker: pytest.Mark, config: pytest.Config
+) -> tuple[pytest.Mark, dict[str, Any]]:
+    """Take the arguments of plugins out of a marker, as their plugins read them."""
+    kwargs = dict(marker.kwargs)
+    found: dict[str, Any] = {}
+    for readers in joined(config.hook.pytest_miniwob_marker_arguments()):
+        found |= {name: read(kwargs.pop(name)) for name, read in readers.items() if name in kwargs}
+    return pytest.Mark(marker.name, marker.args, kwargs, _ispytest=True), found
 
 
 def _with_apps(marker: pytest.Mark, catalogue: Catalogue, test: Path) -> pytest.Mark:
@@ -238,10 +255,13 @@ def selected_cases(
         UsageError: an argument is not valid.
     """
     for name in marker.kwargs:
+        if name in ARGUMENTS:
+            raise UsageError(f"the miniwob marker's {name}: {why_blocked(ARGUMENTS[name])}")
         if name not in KNOWN:
+            known = (*KNOWN, *ARGUMENTS)
             raise UsageError(
-                f"the miniwob marker knows no {name}{nearest(name, KNOWN)}; it takes selectors and "
-                f"{', '.join(KNOWN)}"
+                f"the miniwob marker knows no {name}{nearest(name, known)}; it takes selectors and "
+                f"{', '.join(known)}"
             )
     for selector in marker.args:
         if not isinstance(selector, str):

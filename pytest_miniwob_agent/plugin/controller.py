@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.builtin import joined
-from pytest_miniwob_agent.cassettes.files import Record
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path, shared_folder
@@ -264,6 +263,8 @@ class Controller:
             show_missing(terminal, missing, cassettes=settings.cassettes, command=command)
         show_errors(terminal, [one for one in run.items if not one.not_recorded])
         if (run.outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
+            from pytest_miniwob_agent.cassettes.files import Record
+
             terminal.section("MiniWoB++ episodes")
             show_episodes(terminal, run.items)
             show_ledger(
@@ -276,7 +277,9 @@ class Controller:
                 again=Record(settings.record).again,
                 kept=kept,
             )
-        self._agents.show(terminal)
+        for step in self._steps:
+            if step.title == Step.title:
+                step.show(terminal)
         for text in self._problems[Step.title]:
             terminal.line(sanitize_lines(text), red=True)
 

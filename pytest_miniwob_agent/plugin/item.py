@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -145,6 +146,9 @@ class ItemRun:
 
         try:
             episode = tapes.play(partial(play_episode, llm, self._log, *self._observers), limits)
+            grade = self._item.config.hook.pytest_miniwob_grade
+            grades = joined(grade(item=self._item, problem=self.problem, episode=episode))
+            episode = replace(episode, grades=tuple(chain.from_iterable(grades)))
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
             result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}
             return episode

@@ -11,6 +11,7 @@ of `hookspec`, whose functions import what they need.
 - `playwright`: a solved item as a Playwright test.
 - `report`: the HTML report; `otel`: traces by OpenTelemetry.
 - `transcripts`: transcripts for pytest-html, pytest-json-report and Allure.
+- `graders`: what an episode must show beside the verdict of its page.
 - `papers`: the tables of the papers; `export`: results as CSV.
 - `certify`: whether pages and apps are deterministic.
 - `batch`: deferred calls by a provider's Batch API.

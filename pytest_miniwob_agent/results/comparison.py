@@ -85,7 +85,7 @@ def describe(samples: Samples) -> str:
     (result,) = samples.results
     if result.solved:
         return f"solved in trial {result.solved_at}"
-    why = result.assertion or _endings(result)
+    why = "; ".join(result.objections) or _endings(result)
     return f"{result.outcome} ({why})" if result.endings else result.outcome
 
 

@@ -85,6 +85,8 @@ def outcome_word(outcome: Outcome) -> str:
     if (episode := outcome.episode) is not None:
         if outcome.result.assertion:
             return "assertion"
+        if failed := episode.failed_grades:
+            return sanitize_line(failed[0].grader)
         if episode.solved:
             return f"solved@{episode.solved_at}"
         return episode.endings[-1].name if episode.endings else "no trial"

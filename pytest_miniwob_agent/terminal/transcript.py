@@ -60,8 +60,7 @@ class EpisodePrinter(Observer):
         who = sanitize_line(f"{outcome.result.agent} with {outcome.result.model or 'no model'}")
         if (episode := outcome.episode) is not None:
             verdict = f"solved in trial {episode.solved_at}" if episode.solved else "not solved"
-            if assertion := outcome.result.assertion:
-                verdict += f", but the test failed: {assertion}"
+            verdict += "".join(f"; {shorten(why)}" for why in outcome.result.objections)
             print(f"\n{verdict}, best reward {episode.reward:g}: {who}")
         else:
             print(f"\nit goes no further: {who}")

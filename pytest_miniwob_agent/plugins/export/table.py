@@ -36,7 +36,7 @@ COLUMNS = {
     "most_trials": "the trials that were allowed",
     "most_steps": "the actions per trial that were allowed",
     "any_reward": "true if a reward above 0 counts as solved",
-    "reason": "why there is no outcome, or the line of the test that failed",
+    "reason": "why there is no outcome, or what graders and the test object to",
 }
 """The columns of the table, and what they hold."""
 
@@ -65,7 +65,7 @@ def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
         "most_trials": limits and limits.trials,
         "most_steps": limits and limits.steps,
         "any_reward": bool(limits and limits.any_reward),
-        "reason": result.reason or result.assertion or None,
+        "reason": result.reason or "; ".join(result.objections) or None,
     }
     return {name: row[name] if name in row else getattr(result, name) for name in COLUMNS}
 

@@ -139,6 +139,7 @@ def item_page(outcome: Outcome) -> dict[str, Any]:
             ["parameters", canonical_json(result.params)],
             ["cassette", f"{outcome.cassette}.yaml" if outcome.cassette else ""],
             ["prompts", ", ".join(prompts)],
+            *([f"grader {grade.grader}", str(grade)] for grade in result.grades),
         ],
         "reward": outcome.episode.reward if outcome.episode is not None else None,
         "reason": outcome.message or result.assertion or waits,

@@ -1,0 +1,145 @@
+"""Graders: what they say of an episode, in results, in the summary, and for the gate."""
+
+import json
+import re
+
+import pytest
+from support.projects import FAKE_PAGE, solve_menu
+
+from pytest_miniwob_agent import Click, Enter, UsageError, trajectory
+from pytest_miniwob_agent.results.file import read_results
+
+SUITE = """
+    import re
+    import pytest
+    from pytest_miniwob_agent import Click, Grade, grader, trajectory
+
+    @grader
+    def polite(episode):
+        return {verdict}
+
+    def calm(episode):
+        return True
+
+    @pytest.mark.miniwob("click-menu-2", seeds=[1], graders=[{graders}])
+    def test_solves(miniwob_episode):
+        assert miniwob_episode.solved, miniwob_episode.explain()
+"""
+
+
+@pytest.fixture
+def run(project):
+    """Record once, and grade the recording; the run and the item's row."""
+    project.server.reply = solve_menu
+
+    def run(graders, *args, verdict="True", ini="", **outcomes):
+        results = "miniwob_results = r.jsonl\n"
+        if not project.recorded():
+            project.write(SUITE.format(graders="calm", verdict="True"), FAKE_PAGE, ini=results)
+            project.record().assert_outcomes(passed=1)
+        project.write(SUITE.format(graders=graders, verdict=verdict), FAKE_PAGE, ini=results + ini)
+        result = project.replay(*args, **outcomes)
+        return result, read_results(str(project.path / "r.jsonl")).results[0]
+
+    return run
+
+
+def test_a_changed_grader_grades_a_recording_anew_and_the_gate_names_it(run, project):
+    result, row = run("polite, calm", passed=1)
+    assert [(grade.grader, grade.score) for grade in row.grades] == [("polite", 1), ("calm", 1)]
+    result.stdout.fnmatch_lines(["graders: polite 1/1, calm 1/1"])
+    (project.path / "r.jsonl").rename(project.path / "base.jsonl")
+
+    verdict, baseline = "Grade(0.5, 'it did not say please')", "--miniwob-baseline=base.jsonl"
+    result, row = run("polite, calm", baseline, verdict=verdict, failed=1)
+    assert (row.outcome, row.solved_at, row.rewards) == ("unsolved", None, (1.0,))
+    result.stdout.fnmatch_lines(
+        [
+            "not solved, by polite",
+            "grader polite: failed with 0.5, it did not say please",
+            "grader calm: passed",
+            "graders: polite 0/1, calm 1/1",
+            "gate items: FAILED",
+            "*solved in trial 1 -> unsolved (polite:",
+        ]
+    )
+    line = project.path.joinpath("r.jsonl").read_text().splitlines()[1]
+    assert json.loads(line)["grades"][0] == {
+        "score": 0.5, "reason": "it did not say please", "grader": "polite"
+    }  # fmt: skip
+
+
+def test_graders_of_the_ini_file_are_those_of_all_items(run, project):
+    project.makepyfile(mine="def brief(episode):\n    return episode.steps < 2")
+    _, row = run("calm", ini="miniwob_graders = mine:brief\n", failed=1)
+    assert [str(grade) for grade in row.grades] == ["brief: failed", "calm: passed"]
+    result = project.runpytest("--miniwob-graders=mine:breif")
+    result.stdout.fnmatch_lines(["*there is no 'mine:breif'*"])
+
+
+@pytest.mark.parametrize(
+    ("graders", "verdict", "said"),
+    [
+        ("polite", "1 / 0", "*test_x.py:7: ZeroDivisionError"),
+        ("polite", "'yes'", "*TypeError: the grader polite must return True, False*not 'yes'"),
+    ],
+)
+def test_a_grader_that_fails_is_an_error_of_the_item(run, graders, verdict, said):
+    result, _ = run(graders, verdict=verdict, errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+@pytest.mark.parametrize(
+    ("graders", "said"),
+    [
+        ("3", "*graders must be functions of an episode*not 3*"),
+        ("calm, calm", "*two graders are called 'calm'*"),
+        ("trajectory.never('Clik')", "*there is no action 'Clik' (did you mean Click*"),
+    ],
+)
+def test_what_is_no_grader_is_an_error_of_collection(project, graders, said):
+    project.write(SUITE.format(graders=graders, verdict="True"), FAKE_PAGE)
+    result = project.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([said])
+
+
+TRAJECTORY = {
+    "trajectory.did('Click', 'Save')": "trial 1, action 1: click id=2 (Save)",
+    "trajectory.did('Click', 'Quit')": "!no action is Click 'Quit'",
+    "trajectory.never(Click, re.compile('Quit|Exit'))": "",
+    "trajectory.never(Click, name='Save')": "!trial 1, action 1: click id=2 (Save)",
+    "trajectory.in_order(('Click', 'Menu'), ('Click', 'Save'))": "",
+    "trajectory.in_order(('Click', 'Save'), ('Click', 'Menu'))": (
+        "!there is no Click 'Menu' after Click 'Save'"
+    ),
+    "trajectory.only('Click')": "",
+    "trajectory.only(('Click', lambda name: name == 'Menu'))": (
+        "!trial 1, action 1: click id=2 (Save)"
+    ),
+    "trajectory.answered('4')": "!it gave no answer",
+    "trajectory.at_most(actions=2, calls=3, tokens=42, trials=1)": "",
+    "trajectory.at_most(actions=1, calls=2)": "!2 actions, 3 calls",
+}
+
+
+def test_trajectories_say_where_they_pass_and_fail(run):
+    _, row = run(", ".join(TRAJECTORY), failed=1)
+    said = [f"{'!' * (not grade.passed)}{grade.reason}" for grade in row.grades]
+    assert said == list(TRAJECTORY.values())
+
+
+def test_what_an_action_does_not_have_is_refused_with_the_nearest_name():
+    with pytest.raises(UsageError, match=r"Enter has no 'txt' .did you mean text"):
+        trajectory.did(Enter, txt=re.compile("Ann"))
+    with pytest.raises(UsageError, match=r"at_most knows no action .did you mean actions"):
+        trajectory.at_most(action=1)
+    assert trajectory.did(Click, "Save", at=lambda at: at is None).name.startswith(
+        "did Click 'Save'"
+    )
+
+
+def test_a_blocked_plugin_is_named(project):
+    project.write(SUITE.format(graders="calm", verdict="True"), FAKE_PAGE)
+    result = project.runpytest("-pno:miniwob-graders")
+    result.stdout.fnmatch_lines(["*graders: it belongs to the plugin miniwob-graders*blocked*"])
