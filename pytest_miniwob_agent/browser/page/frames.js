@@ -78,7 +78,9 @@ export const survey = () => {
   for (const element of document.querySelectorAll("iframe, frame, object, embed, video, audio")) {
     if (agentOf(element) && !unshown(element)) continue;
     const name = element.tagName.toLowerCase();
-    const source = element.getAttribute("src") ?? element.getAttribute("data") ?? "";
+    const sandbox = element.getAttribute("sandbox");
+    const source = element.getAttribute("src") ?? element.getAttribute("data")
+      ?? (sandbox === null ? "" : `sandbox="${sandbox}"`);
     Main.remark(`what is in the element <${name}> is not read, and does not go by the page's clock: `
       + source);
   }
