@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from pytest_miniwob_agent.core.decoding import Unsearchable, View, views
 from pytest_miniwob_agent.core.errors import CassetteError
 
-KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY")
 """The environment variables with keys of model servers."""
 
 KEY_VARIABLE = "MINIWOB_KEY_VARIABLE"

@@ -171,6 +171,10 @@ class API:
         """True for the paths of its requests."""
         return path == self.path
 
+    def serves(self, path: str) -> bool:
+        """True for the paths of its requests and for those beside them, such as `count_tokens`."""
+        return path.startswith(self.path)
+
     def streams(self, path: str, body: Mapping[str, Any]) -> bool:
         """True if a request asks for a stream."""
         return bool(body.get("stream"))

@@ -67,7 +67,7 @@ def find_plugin(path: str) -> str:
 
 def find_provider(path: str) -> Provider:
     """Return the provider of requests to a path, or to one below it such as `count_tokens`."""
-    return next((api for api in _apis() if path.startswith(api.path)), _OTHER).provider
+    return next((api for api in _apis() if api.serves(path)), _OTHER).provider
 
 
 def recorded_path(url_path: str) -> str:
@@ -79,7 +79,7 @@ def recorded_path(url_path: str) -> str:
     _, version, rest = url_path.rpartition("/v1/")
     if version:
         # An address that ends in /v1, and a path that begins with a version of its own.
-        versioned = any(f"/{rest}".startswith(api.path) for api in _apis())
+        versioned = any(api.serves(f"/{rest}") for api in _apis())
         return f"/{rest}" if versioned else f"/v1/{rest}"
     ends = {f"/{api.path.removeprefix('/v1/')}": api.path for api in _apis()}
     return next((path for end, path in ends.items() if url_path.endswith(end)), url_path)

@@ -19,11 +19,12 @@ from pytest_miniwob_agent.core.errors import CallRefused, ModelError
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import shorten
-from pytest_miniwob_agent.models.api import mappings
+from pytest_miniwob_agent.models.api import OPENAI, mappings
 from pytest_miniwob_agent.models.apis import (
     CHAT,
     completion_in,
     find_api,
+    find_provider,
     parse_answer,
     parse_completion,
     recorded_path,
@@ -180,8 +181,19 @@ def parse_request(
         raise NotACall(_models(model, asked[1]))
     if method == "OPTIONS":
         raise NotACall(ModelResponse(b""))
-    if asked or method != "POST":
-        raise refusal(405, f"only POST requests of calls can be recorded, not {method} {path}")
+    if method != "POST" or (asked and find_provider(path) is OPENAI):
+        raise refusal(
+            405,
+            f"only POST requests of calls can be recorded, not {method} {path}: ask for an answer "
+            "at once, without batches and background mode, or use a client of your own",
+        )
+    kind = headers.get("content-type", "application/json")
+    if kind.startswith("multipart/"):
+        raise refusal(
+            415,
+            f"uploads such as {path} can't be recorded: put the data into the request of the call, "
+            "or upload it by a client of your own",
+        )
     content = _decoded(content, headers.get("content-encoding", ""))
     try:
         body = well_formed(json.loads(content))
@@ -229,7 +241,8 @@ def error_response(status: int, message: str) -> ModelResponse:
 
 # Paths of calls of a model, and of the list of models; other offers are not for an item.
 _SERVED = re.compile(
-    r"(?:/v1)*/v1beta/models/[\w.-]+:\w+"
+    r"(?:/v1)*/v1(?:beta1?)?/(?:(?:projects/[\w.-]+/locations/[\w-]+/)?publishers/google/)?"
+    r"models/[\w.-]+:\w+"
     # What clients put before it: of Azure's, the deployment is the model.
     r"|(?:/(?:api|openai|anthropic|models|v\d\w*))*(?:/(?:deployments|engines)/(?P<model>.+?))?"
     r"/(?P<path>chat/completions|completions|embeddings|messages(?:/count_tokens)?|models(?:/.+)?"
@@ -239,7 +252,8 @@ _SERVED = re.compile(
 _OFFER = (
     "It takes JSON that is posted to /chat/completions, /completions, /embeddings, /messages, "
     "/moderations, /rerank and /responses, below /v1 or where clients of Azure have them, and to "
-    "/v1beta/models/NAME:generateContent; and it lists its model at /v1/models"
+    "/v1beta/models/NAME:generateContent or where Vertex has it; and it lists its model at "
+    "/v1/models"
 )
 
 
@@ -342,6 +356,7 @@ def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> 
 
     class Transport(httpx.BaseTransport):  # MockTransport would be mocked by a user's vcrpy
         def handle_request(self, request: httpx.Request) -> httpx.Response:
+            request.read()
             try:
                 return _to_httpx(post(_from_httpx(request, model)))
             except NotACall as error:

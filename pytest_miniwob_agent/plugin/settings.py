@@ -65,7 +65,8 @@ class Settings:
     )
     key_variable: str | None = option(
         "the environment variable that holds the key, for all requests (default: OPENAI_API_KEY; "
-        "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for /v1beta)",
+        "ANTHROPIC_API_KEY for /v1/messages, GEMINI_API_KEY for Gemini, GOOGLE_API_KEY "
+        "for Vertex AI)",
         parse=parse_variable,
         metavar="NAME",
     )

@@ -408,6 +408,11 @@ def test_other_json_is_an_answer_as_it_is():
         ("/openai/v1/responses", "/v1/responses"),
         ("/deployments/x/chat/completions", CHAT),
         ("/v1/v1beta/models/g:generateContent", "/v1beta/models/g:generateContent"),
+        ("/v1/v1/models/g:generateContent", "/v1/models/g:generateContent"),
+        (
+            "/v1/v1beta1/publishers/google/models/g:countTokens",
+            "/v1beta1/publishers/google/models/g:countTokens",
+        ),
         ("/rerank", "/rerank"),
     ],
 )

@@ -166,6 +166,29 @@ AGENTS = '''
             env.step(Click(1))
             env.step(Click(2))
 
+    class Google(Server):
+        """All versions of Google's API, and Vertex's; what the client of OpenAI can't record."""
+        name = "google"
+        def solve(self, env, llm, note):
+            env.reset()
+            root = llm.base_url.removesuffix("/v1")
+            parts = [{"text": "say"}]
+            asked = {"model": llm.model, "contents": [{"role": "user", "parts": parts}]}
+            vertex = "projects/p/locations/global/publishers/google/models/g"
+            for path in ("/v1/models/g:generateContent", f"/v1/{vertex}:generateContent",
+                         "/v1beta1/publishers/google/models/g:streamGenerateContent?alt=sse"):
+                for address in (root, llm.base_url):
+                    status, text = self.ask(llm, address + path, asked)
+                    assert (status, "said" in text, '"parts"' in text) == (200, True, True), text
+            for path in (f"/v1/{vertex.replace('google', 'meta')}:rawPredict", "/v1/models/a:b"):
+                assert self.ask(llm, root + path, asked)[0] in (404, 405)
+            with pytest.raises(openai.APIStatusError, match="put the data into the request"):
+                llm.client.files.create(file=("a.txt", b"a"), purpose="assistants")
+            with pytest.raises(openai.APIStatusError, match="without batches and background mode"):
+                llm.client.responses.retrieve("resp_1")
+            env.step(Click(1))
+            env.step(Click(2))
+
     class Paths(Server):
         """What clients of Azure, Bedrock, OpenRouter, Ollama and vLLM send."""
         name = "paths"
@@ -387,6 +410,16 @@ def test_a_server_of_the_item_takes_calls_of_models_with_any_key_and_nothing_els
     monkeypatch.delenv("OPENAI_API_KEY")
     agents.run("Server", record="none").assert_outcomes(passed=1)
     assert len(server.paths) == 4
+
+
+def test_all_versions_of_googles_api_are_recorded_with_its_keys_alone(agents, monkeypatch):
+    monkeypatch.setenv("GOOGLE_API_KEY", "key-of-vertex")
+    agents.run("Google").assert_outcomes(passed=1)
+    keys = [request.get("x-goog-api-key") for request in agents.server.headers]
+    assert keys == ["key-of-gemini"] * 2 + ["key-of-vertex"] * 4
+    assert "key-of" not in agents.file("google").read_text()
+    agents.run("Google", record="none").assert_outcomes(passed=1)
+    assert len(agents.server.paths) == 6
 
 
 def test_clients_of_all_providers_find_what_they_ask_for(agents, monkeypatch):

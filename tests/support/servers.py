@@ -14,9 +14,6 @@ from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, find_api, recorded_path
 from support.answers import completion
 
-OTHER_APIS = ("/v1/responses", "/v1/messages", "/v1beta/models/g:generateContent")
-"""The paths whose answers are no chat completions."""
-
 
 class LoopbackServer:
     """A server on a free port, with a thread per connection, until it is closed."""
@@ -70,22 +67,24 @@ class ChatServer(LoopbackServer):
     def response(self, url, body):
         """Return status, content type and content of the answer to a request."""
         path = recorded_path(urlsplit(url).path)
-        read_as = CHAT if "messages" in body and path not in OTHER_APIS else path
+        api = find_api(path)
+        other = api.path not in ("", CHAT)  # its answers are no chat completions
+        read_as = CHAT if "messages" in body and not other else path
         answer = self.reply(find_api(read_as).messages(body)[-1].text)
         status, kind = 200, self.kind or "application/json"
         if isinstance(answer, int):
             answer = (answer, {"error": {"message": f"status {answer}"}})
         if isinstance(answer, tuple):
             status, answer = answer
-        plain = path not in OTHER_APIS and not body.get("stream")
+        streams = api.streams(path, body)
+        plain = not other and not streams
         if isinstance(answer, str) and plain:
             answer = self.completion(answer, body["model"])
         elif isinstance(answer, str):
             answer = Completion(answer, 11, 3, body.get("model"))
         if isinstance(answer, Completion):
-            api = find_api(path)
             answer = api.served(api.answer(answer), str(len(self.requests)))
-            if body.get("stream"):
+            if streams:
                 kind, answer = EVENT_STREAM, api.stream(answer).encode()
         return status, kind, answer if isinstance(answer, bytes) else json.dumps(answer).encode()
 

@@ -1,4 +1,4 @@
-"""Google's API, `generateContent` below `/v1beta`. `api` describes its requests and answers."""
+"""Google's API, `generateContent`, also on Vertex AI. `api` describes its requests and answers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ if TYPE_CHECKING:
 
 
 def pytest_miniwob_apis() -> list[API]:
-    from pytest_miniwob_agent.plugins.gemini.api import Gemini
+    from pytest_miniwob_agent.plugins.gemini.api import Gemini, Vertex
 
-    return [Gemini()]
+    return [Gemini(), Vertex()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,9 +21,16 @@ from pytest_miniwob_agent.models.api import (
     tool_call,
 )
 
+# Methods of models. A colon in the name of a model, as in `ft:gpt-5`, is no method.
+_METHOD = re.compile(r"models/[\w.-]+:[a-z]+[A-Z]\w*")
+
+_VERTEX = re.compile(
+    r"/v1(?:beta1)?/(?:projects/[\w.-]+/locations/[\w-]+/)?publishers/google/" + _METHOD.pattern
+)
+
 
 class Gemini(API):
-    """The API of `/v1beta/models/MODEL:generateContent`, and of its stream."""
+    """The API of `/v1beta/models/MODEL:generateContent`, of other versions, and of its stream."""
 
     path = "/v1beta/"
     provider = Provider(
@@ -33,7 +41,13 @@ class Gemini(API):
     )
 
     def reads(self, path: str) -> bool:
-        return path.startswith(self.path) and path.lower().endswith("generatecontent")
+        return self.serves(path) and path.lower().endswith("generatecontent")
+
+    def serves(self, path: str) -> bool:
+        version, _, rest = path.lstrip("/").partition("/")
+        return path.startswith(self.path) or (
+            version in ("v1", "v1beta1") and _METHOD.fullmatch(rest) is not None
+        )
 
     def streams(self, path: str, body: Mapping[str, Any]) -> bool:
         return path.endswith(":streamGenerateContent")
@@ -116,6 +130,24 @@ class Gemini(API):
 
     def stream(self, answer: Mapping[str, Any]) -> str:
         return f"data: {json.dumps(answer, ensure_ascii=False)}\n\n"
+
+
+class Vertex(Gemini):
+    """The same on Vertex AI, below `/v1/projects/...` and `/v1beta1/publishers/...`.
+
+    It is the global server's; those of regions are named by `--miniwob-base-url`.
+    """
+
+    path = "/v1beta1/publishers/"
+    provider = Provider(
+        "gcp.vertex_ai",
+        "GOOGLE_API_KEY",
+        "x-goog-api-key",
+        "https://aiplatform.googleapis.com/v1",
+    )
+
+    def serves(self, path: str) -> bool:
+        return _VERTEX.fullmatch(path) is not None
 
 
 def _parts(content: Any) -> list[dict[str, Any]]:
