@@ -36,6 +36,7 @@ BUILTIN = {
         "apps": ("app", "max_answer"),
         "batch": (),
         "certify": (),
+        "judges": (),
         "export": (),
         "papers": (),
         "playwright": (),

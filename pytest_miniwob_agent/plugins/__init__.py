@@ -14,5 +14,6 @@ of `hookspec`, whose functions import what they need.
 - `graders`: what an episode must show beside the verdict of its page.
 - `papers`: the tables of the papers; `export`: results as CSV.
 - `certify`: whether pages and apps are deterministic.
+- `judges`: the verdicts of a judge beside the labels of people.
 - `batch`: deferred calls by a provider's Batch API.
 """

@@ -13,7 +13,8 @@ HEAVY = ("selenium", "openai", "httpx2", "lxml", "numpy", "vcr", "yaml", "pytest
 
 COMMANDS = (
     "doctor", "show", "play", "cassettes", "prompts", "compare", "results",
-    "tasks", "new-task", "open", "capture", "batch", "certify", "tables", "report",
+    "tasks", "new-task", "open", "capture", "batch", "certify", "judges",
+    "tables", "report",
 )  # fmt: skip
 
 
