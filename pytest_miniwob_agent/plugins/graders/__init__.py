@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from pytest_miniwob_agent.hookspec import Run, Step
 from pytest_miniwob_agent.plugin.options import option
 
 if TYPE_CHECKING:
+    import pytest
+
     from pytest_miniwob_agent.core.events import Episode
     from pytest_miniwob_agent.core.grades import Grade
 
