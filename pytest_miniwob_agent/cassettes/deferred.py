@@ -179,7 +179,8 @@ def take_answers(answers: Path, pending: Path, cassettes: Path) -> list[str]:
     Raises:
         UsageError: there is no answer file, or the batch file is damaged.
     """
-    from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+    from pytest_miniwob_agent.cassettes.files import ItemFiles
+    from pytest_miniwob_agent.cassettes.modes import Record
 
     if not answers.is_file():
         raise UsageError(f"--miniwob-answers: there is no file {answers}")

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from pytest_miniwob_agent.cassettes.format import (
     write_cassette,
     write_recorded,
 )
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape
 from pytest_miniwob_agent.core.errors import CassetteError, CassetteNotWritten
 from pytest_miniwob_agent.core.files import (
@@ -59,32 +59,6 @@ def without(calls: Iterable[Call], others: Iterable[Call]) -> list[Call]:
         else:
             kept.append(call)
     return kept
-
-
-class Record(StrEnum):
-    """The modes of recording (`--miniwob-record`)."""
-
-    NONE = "none"
-    NEW_EPISODES = "new_episodes"
-    ALL = "all"
-    DEFER = "defer"
-
-    @property
-    def writes(self) -> bool:
-        """True if calls may be added, dropped or changed."""
-        return self is not Record.NONE
-
-    @property
-    def live(self) -> bool:
-        """True if a call that is not recorded may go to the server."""
-        return self in (Record.NEW_EPISODES, Record.ALL)
-
-    @property
-    def again(self) -> str:
-        """What the user does to continue a recording that was stopped."""
-        if self is Record.ALL:
-            return "run with --miniwob-record=new_episodes, which replays older cassettes,"
-        return "run again"
 
 
 class ItemFiles:

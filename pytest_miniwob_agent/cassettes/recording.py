@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.cassettes.drift import drift_of_call, drift_of_unused_calls
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Pictures, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles, Pictures
 from pytest_miniwob_agent.cassettes.folder import other_models
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape, batch_id
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Limits

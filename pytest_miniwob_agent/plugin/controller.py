@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.builtin import joined
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path, shared_folder
@@ -263,8 +264,6 @@ class Controller:
             show_missing(terminal, missing, cassettes=settings.cassettes, command=command)
         show_errors(terminal, [one for one in run.items if not one.not_recorded])
         if (run.outcomes or (kept and kept.calls)) and terminal.verbosity >= 0:
-            from pytest_miniwob_agent.cassettes.files import Record
-
             terminal.section("MiniWoB++ episodes")
             show_episodes(terminal, run.items)
             show_ledger(

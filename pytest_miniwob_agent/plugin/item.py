@@ -14,7 +14,7 @@ import pytest
 
 from pytest_miniwob_agent.agents.registry import source_digest
 from pytest_miniwob_agent.builtin import joined
-from pytest_miniwob_agent.cassettes.files import Record
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.errors import (

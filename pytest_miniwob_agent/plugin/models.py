@@ -32,7 +32,8 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
         UsageError: no model is named.
         CassetteError: see `RecordedModel` and `ItemFiles`.
     """
-    from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+    from pytest_miniwob_agent.cassettes.files import ItemFiles
+    from pytest_miniwob_agent.cassettes.modes import Record
     from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 
     state, case, model = item.config.stash[STATE], problem.case, problem.setup.model

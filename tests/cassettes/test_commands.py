@@ -6,9 +6,10 @@ import pytest
 import yaml
 from support.projects import INNER_RUNS, ROOT, suite_source
 
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles
 from pytest_miniwob_agent.cassettes.folder import stem
 from pytest_miniwob_agent.cassettes.format import write_cassette
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.core.case import Case
 

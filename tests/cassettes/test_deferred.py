@@ -9,7 +9,8 @@ from support.projects import solve_menu
 
 from pytest_miniwob_agent import Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 
 STEM = "reflective/m/click-menu-2/1"

@@ -10,8 +10,9 @@ from support.drawn_pictures import chat_body, opened, page_with_button
 
 from pytest_miniwob_agent import Drift, Limits, Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles
 from pytest_miniwob_agent.cassettes.folder import Used
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.cassettes.upkeep import count_calls, lint_folder, prunable_files
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse

@@ -18,8 +18,9 @@ from pytest_miniwob_agent import (
     Origin,
     Pending,
 )
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles
 from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.core.chat import ModelRequest, Usage
 from pytest_miniwob_agent.models.client import LiveModel

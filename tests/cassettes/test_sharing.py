@@ -8,9 +8,10 @@ from support.answers import completion
 from support.projects import solve_menu
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles
 from pytest_miniwob_agent.cassettes.folder import sharing_group
 from pytest_miniwob_agent.cassettes.format import read_cassette
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.client import LiveModel

@@ -6,7 +6,8 @@ import filelock  # noqa: F401 (once, rather than in every inner run)
 import pytest
 from support.selenium_grid import free_port
 
-from pytest_miniwob_agent.cassettes.files import ItemFiles, Record
+from pytest_miniwob_agent.cassettes.files import ItemFiles
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.models.client import LiveModel

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.browser.process import Browser
-from pytest_miniwob_agent.cassettes.files import Record
 from pytest_miniwob_agent.cassettes.folder import model_folder, stem
+from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.recording import bypass_vcr
 from pytest_miniwob_agent.cassettes.traffic import LARGEST
 from pytest_miniwob_agent.core.app import AppTask
