@@ -175,7 +175,7 @@ def test_other_assertions_keep_their_text_and_have_a_transcript_if_unsolved(proj
     result = run("-v")
     lines = result.outlines
     assert "E       assert 7 < 3" in lines
-    result.stdout.fnmatch_lines(["*click-menu-2/1] FAILED solved@1  3 calls, 2 steps, *"])
+    result.stdout.fnmatch_lines(["*click-menu-2/1] assertion  3 calls, 2 steps, *"])
     (begin,) = (n for n, line in enumerate(lines) if "MiniWoB++ transcript" in line)
     assert lines[begin + 1] == "FAILED in trial 3, best reward -1"
 
