@@ -55,7 +55,7 @@ from pytest_miniwob_agent.core.actions import (
 from pytest_miniwob_agent.core.app import AppTask, AppTrial
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, ToolCall, Usage
-from pytest_miniwob_agent.core.data import ADDRESS, DATE, ID, PATH, VERSION, Mask, masked
+from pytest_miniwob_agent.core.data import ADDRESS, DATE, HEX, ID, PATH, VERSION, Mask, masked
 from pytest_miniwob_agent.core.errors import (
     BrowserError,
     BrowserLost,
@@ -145,6 +145,7 @@ __all__ = [
     "ADDRESS",
     "API",
     "DATE",
+    "HEX",
     "ID",
     "KEYS",
     "LLM",

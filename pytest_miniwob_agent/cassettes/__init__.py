@@ -6,6 +6,7 @@
 - `modes`: the modes of recording
 - `files`: the files of an item with its mode and lock, and writes that lose no call; pictures
 - `drift`: how calls differ from the recorded ones, and why
+- `varying`: what differs from run to run in requests, and the `normalize` that leaves it out
 - `recording`: the item's model: the tape, the matcher and the server, put together
 - `traffic`: what goes between an app and its page
 - `deferred`: recording through files

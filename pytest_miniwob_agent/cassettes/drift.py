@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import partial
 from itertools import takewhile, zip_longest
@@ -14,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.cassettes.tape import CONVERSATION, Call, Request
+from pytest_miniwob_agent.cassettes.varying import Propose, find_differing, propose_method
 from pytest_miniwob_agent.core.chat import Message
-from pytest_miniwob_agent.core.data import MASKS, canonical_json, changed_parts, masked
+from pytest_miniwob_agent.core.data import canonical_json, changed_parts, masked
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture, Drift
 from pytest_miniwob_agent.core.events import OF_TEST, Origin
 from pytest_miniwob_agent.core.text import counted, listed
@@ -77,8 +77,12 @@ def drift_of_call(
     calls: Sequence[Call],
     played: int,
     pictures: Pictures,
+    propose: Propose = propose_method,
 ) -> Drift:
-    """Describe why a call can't be replayed; of the recorded calls, `played` ones were."""
+    """Describe why a call can't be replayed; of the recorded calls, `played` ones were.
+
+    `propose` says how text that differs from run to run can be left out.
+    """
     head = f"{path}\ndoes not hold call {played + 1}{_where(origin)}."
     what = ""
     if same := [number for number, call in enumerate(calls) if call.key == request.key]:
@@ -92,11 +96,26 @@ def drift_of_call(
     differences = _compare_requests(call.request, request)
     changed = changed_pictures(call.request, request, pictures)
     seen = [f"picture {p.number}: {p.what}" for p in changed if p.recorded and p.present]
-    causes = _find_causes(request, origin, call, differences, seen)
+    same_page = call.origin is not None and call.origin.page == origin.page
+    varying = [*find_differing(_own(call.body, same_page), _own(request.body, same_page))]
+    masks = dict.fromkeys(one.mask for one, *_ in varying)
+    then, now = (replace(one, body=masked(one.body, *masks)) for one in (call.request, request))
+    causes = []
+    if then.key != now.key or not varying:
+        rest = _compare_requests(then, now)
+        causes = _find_causes(now, origin, replace(call, request=then), rest, seen)
+    if varying:
+        named = dict.fromkeys(f"the {one.kind.name} {a}, now {b}" for one, a, b in varying)
+        what = f"text that differs from run to run: {listed(named)}. normalize() can leave it out"
+        causes.append(Cause("agent", what))
     lines = [head, f"The most similar is {_name(calls, nearest)}; it differs in"]
     lines += [f"  {SUBJECTS[cause.kind]}: {cause.what}" for cause in causes]
-    if [cause.kind for cause in causes] == ["model"] and (options := _options(request, call)):
+    if [cause.kind for cause in causes] == ["model"] and (
+        options := _options(request, call, origin)
+    ):
         lines.append(f"It is replayed with: {options}")
+    if varying:
+        lines.append(propose([*dict.fromkeys(one for one, *_ in varying)]))
     if differences.marked:
         lines += ["What changed (- recorded, + now):", *differences.lines]
     if changed:
@@ -172,13 +191,6 @@ def _find_causes(
     if request.messages == recorded.messages:
         parts = listed(changed_parts(dict(recorded.body), dict(request.body)))
         return causes or [Cause("agent", parts or "another form of the same request")]
-    if (
-        call.origin
-        and now.page == call.origin.page
-        and (kind := _masked_difference(request, recorded))
-    ):
-        what = f"text that differs from run to run: {kind}. Its normalize() can leave it out"
-        return [*causes, Cause("agent", what)]
     if request.text == recorded.text and not where:
         return causes or [Cause("agent", "the roles of its messages changed")]
     found = [*_causes_of_messages(now, call.origin, differences, seen)] if call.origin else []
@@ -189,14 +201,9 @@ def _find_causes(
     return [*causes, Cause("agent", f"{where}: {what}" if where else what)]
 
 
-def _masked_difference(now: Request, then: Request) -> str:
-    for mask in MASKS if now.text != then.text else ():
-        if masked(now.text, mask) == masked(then.text, mask):
-            found = (re.findall(mask.pattern, text) for text in (then.text, now.text))
-            changed = (pair for pair in zip(*found, strict=False) if pair[0] != pair[1])
-            if pair := next(changed, None):  # none if one of them is masked already
-                return f"the {mask.name} {pair[0]}, now {pair[1]}"
-    return ""
+def _own(body: Mapping[str, Any], same_page: bool) -> Mapping[str, Any]:
+    """Return what can't differ because the page does."""
+    return {name: body[name] for name in body if same_page or name not in CONVERSATION}
 
 
 def _changed_parameters(now: Request, then: Request) -> list[str]:
@@ -255,14 +262,14 @@ def _causes_of_messages(
         yield Cause("agent", before + (differences.part or "different text from the test"))
 
 
-def _options(request: Request, call: Call) -> str:
+def _options(request: Request, call: Call, origin: Origin) -> str:
     then = call.body
     options = []
     if request.body.get("model") != then.get("model"):
         options.append(f"--miniwob-model={shlex.quote(str(then.get('model')))}")
     if changed := _changed_parameters(request, call.request):
-        # No option replays what the agent sets itself.
-        if _OF_AGENT.intersection(changed):
+        # No option replays what the agent sets itself, or its client: such calls are named by path.
+        if request.path.endswith(f"/{origin.purpose}") or _OF_AGENT.intersection(changed):
             return ""
         params = {name: then[name] for name in then if name not in CONVERSATION | _OF_AGENT}
         in_file = f"miniwob_llm_params = {json.dumps(params, ensure_ascii=False)}"

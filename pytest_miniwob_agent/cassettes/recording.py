@@ -22,6 +22,11 @@ from pytest_miniwob_agent.cassettes.files import ItemFiles, Pictures
 from pytest_miniwob_agent.cassettes.folder import other_models
 from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.tape import Call, Request, Tape, batch_id
+from pytest_miniwob_agent.cassettes.varying import (
+    Propose,
+    find_made_up,
+    propose_method,
+)
 from pytest_miniwob_agent.core import secrets
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
@@ -134,6 +139,7 @@ class RecordedModel(ChatCalls):
         model: the model's id.
         params: go with every chat call.
         normalize: the agent's, if it has one.
+        propose: says how the agent leaves out what differs from run to run.
         check_path: is told the path of each call; what it raises, the call raises.
 
     Raises:
@@ -147,6 +153,7 @@ class RecordedModel(ChatCalls):
         model: str,
         params: Mapping[str, Any],
         normalize: Normalize | None = None,
+        propose: Propose = propose_method,
         check_path: Callable[[str], None] = lambda path: None,
     ) -> None:
         self.files = files
@@ -157,6 +164,7 @@ class RecordedModel(ChatCalls):
         self.tape = files.load()
         self.pace = files.pace
         self._matcher = Matcher(files.pictures, normalize)
+        self._propose = propose
         self._check_path = check_path
         self._mutex = threading.RLock()
         self._episode_ended = False
@@ -352,6 +360,20 @@ class RecordedModel(ChatCalls):
             elif passed:
                 self._check_made(tape.left, limits)
 
+    def find_made_up(self, agent: str, seen: str, *, live_clock: bool) -> list[str]:
+        """Say what the calls that were recorded now hold that differs from run to run, if anything.
+
+        `seen` is the text of the page, and `live_clock` tells if its clock began at the present.
+        """
+        hidden = self.pace.moves is not None
+        found = find_made_up(self.tape, seen, hidden=hidden, live_clock=live_clock)
+        if not found:
+            return []
+        return [
+            f"{agent}: its requests hold what will differ in the next run, which then drifts: "
+            f"{listed(map(str, found))}. {self._propose(found)}"
+        ]
+
     def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
         beyond, made = self.tape.beyond(limits), len(self.tape.made)
         if self.checks_app:
@@ -376,7 +398,9 @@ class RecordedModel(ChatCalls):
             if files.partial.exists():
                 partial = f"; an unfinished recording is in {display_path(files.partial)}"
             return NotRecorded(f"there is no cassette {path}{partial}{self._other_models()}")
-        return drift_of_call(path, request, origin, calls, len(self.tape.made), files.pictures)
+        return drift_of_call(
+            path, request, origin, calls, len(self.tape.made), files.pictures, self._propose
+        )
 
     def _other_models(self) -> str:
         model, agent = self.files.cassette.parents[1], self.files.cassette.parents[2].name

@@ -174,12 +174,13 @@ _TIME = r"[T ]\d\d:\d\d(?:[\d:.+]*\w+)?(?: UTC)?"
 
 DATE = Mask("date", rf"\d{{4}}-\d\d-\d\d(?:{_TIME})?|{_MONTH} \d{{1,2}}, \d{{4}}")
 ID = Mask("id", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HEX = Mask("hex", "(?<![0-9A-Za-z])[0-9a-f]{32,}(?![0-9A-Za-z])")
 PATH = Mask("path", r"/(?:home|private|root|tmp|Users|var)(?:/[\w.+-]*\w)+")
 ADDRESS = Mask("address", r"(?:127\.0\.0\.1|localhost):\d+")
 VERSION = Mask("version", r"\b\d+\.\d+\.\d+\w*")
 
-MASKS = (DATE, ID, PATH, ADDRESS, VERSION)
-"""The kinds that are known; drift names them if nothing else differs."""
+MASKS = (DATE, ID, HEX, PATH, ADDRESS, VERSION)
+"""The kinds that are known; drift names them, and says what leaves them out."""
 
 
 def masked(request: Any, *masks: Mask) -> Any:

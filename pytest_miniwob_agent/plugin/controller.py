@@ -22,7 +22,7 @@ from pytest_miniwob_agent.core.errors import MiniwobError, RecordingStopped
 from pytest_miniwob_agent.core.files import display_path, shared_folder
 from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, mask
-from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
+from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.hookspec import Run, Step
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.item import REMARK
@@ -152,9 +152,9 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self._session.shouldfail or self._session.shouldstop:
             self._stop_calls()  # as by -x: workers have more items
+        self._remarks |= {text for name, text in report.user_properties if name == REMARK}
         if report.when == "setup":
             self._setup_seconds[report.nodeid] = report.duration
-            self._remarks |= {text for name, text in report.user_properties if name == REMARK}
         if id_ := getattr(report, "miniwob_without_outcome", ""):
             self._without_outcome.add(Case.from_id(id_))
         outcome: Outcome | None = getattr(report, "miniwob", None)
@@ -245,7 +245,7 @@ class Controller:
         self._show_episodes(terminal, self._run)
         if self._remarks:
             terminal.section("MiniWoB++ cassettes")
-            for remark in sorted(map(sanitize_line, self._remarks)):
+            for remark in sorted(map(sanitize_lines, map(str, self._remarks))):
                 terminal.line(remark, yellow=True)
         for step in self._steps:
             if step.title != Step.title:  # those are shown with the episodes

@@ -17,6 +17,7 @@ from pytest_miniwob_agent.builtin import joined
 from pytest_miniwob_agent.cassettes.modes import Record
 from pytest_miniwob_agent.cassettes.tape import sent_parts
 from pytest_miniwob_agent.core.case import Case, Limits
+from pytest_miniwob_agent.core.data import canonical_json, to_data
 from pytest_miniwob_agent.core.errors import (
     BudgetReached,
     Drift,
@@ -26,7 +27,7 @@ from pytest_miniwob_agent.core.errors import (
     Pending,
     RecordingStopped,
 )
-from pytest_miniwob_agent.core.events import Episode, Event, Origin
+from pytest_miniwob_agent.core.events import Called, Episode, Event, Origin
 from pytest_miniwob_agent.core.outcome import (
     RECORD_IT,
     DriftDetails,
@@ -113,9 +114,19 @@ class ItemRun:
         """
         with open_recording(self._item, self.problem, agent) as llm:
             self._recorded = llm
-            self._item.user_properties += [(REMARK, remark) for remark in llm.files.remarks]
-            yield llm
-            llm.finish(limits, passed=self.passed)
+            remarks = llm.files.remarks
+            try:
+                yield llm
+                llm.finish(limits, passed=self.passed)
+                if llm.tape.added:
+                    seen = [event for event in self._log.events if not isinstance(event, Called)]
+                    remarks += llm.find_made_up(
+                        agent.name,
+                        seen=canonical_json(to_data(seen)),
+                        live_clock=self.problem.page.app is not None,
+                    )
+            finally:
+                self._item.user_properties += [(REMARK, remark) for remark in remarks]
 
     def play(self, agent: Agent, llm: Model, page: Page, limits: Limits) -> Episode:
         """Play the episode, and make the outcome.

@@ -35,6 +35,7 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
     from pytest_miniwob_agent.cassettes.files import ItemFiles
     from pytest_miniwob_agent.cassettes.modes import Record
     from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
+    from pytest_miniwob_agent.cassettes.varying import propose_method
 
     state, case, model = item.config.stash[STATE], problem.case, problem.setup.model
     settings, say = state.settings, partial(_say, item.config)
@@ -82,8 +83,11 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
             raise UsageError(f"API of {path}: {why_blocked(plugin)}")
 
     normalize = agent.normalize if isinstance(agent, Normalizer) else None
+    propose = getattr(agent, "propose_normalize", propose_method)
     with closing(files), closing(Server(connect, budget)) as server:
-        yield RecordedModel(files, server, model, settings.kept_params, normalize, check_path)
+        yield RecordedModel(
+            files, server, model, settings.kept_params, normalize, propose, check_path
+        )
 
 
 def _budget(config: pytest.Config, model: str) -> Budget | None:

@@ -122,8 +122,34 @@ def test_a_text_that_differs_from_run_to_run_is_named(before, after, named):
     [cause] = drift(now, calls=[then]).causes
     assert cause.kind == "agent"
     assert cause.what.startswith(f"text that differs from run to run: {named}.")
-    [cause] = drift(changed(now, ("messages", 1, "content"), "More."), calls=[then]).causes
-    assert "from run to run" not in cause.what
+    both = drift(changed(now, ("messages", 1, "content"), "More."), calls=[then]).causes
+    assert [cause.what.split(":")[0] for cause in both] == [
+        "message 2 (user)",
+        "text that differs from run to run",
+    ]
+    other_page = replace(ORIGIN, page="c" * 12)
+    [cause] = drift(now, origin=other_page, calls=[then]).causes
+    assert cause.kind == "page"
+
+
+def test_all_that_differs_from_run_to_run_is_named_at_once_in_parameters_too():
+    texts = ("In /tmp/a on 2026-11-22, Zoe.", "In /tmp/b on 2026-11-23, Zoe.")
+    then, now = (
+        changed(changed(BODY, ("messages", 0, "content"), text), ("metadata",), {"id": digit * 64})
+        for text, digit in zip(texts, "ab", strict=True)
+    )
+    found = drift(now, calls=[then], origin=replace(ORIGIN, purpose="completions"))
+    [cause] = found.causes
+    for named in ("path /tmp/a, now /tmp/b", "date 2026-11-22, now 2026-11-23", "hex aaa"):
+        assert named in cause.what
+    assert "masked(request, " in str(found)
+    assert "DATE.after(' on ')" in str(found)
+    assert "--miniwob" not in str(found)
+
+
+def test_no_option_is_advised_for_what_a_client_sends_itself():
+    of_client = replace(ORIGIN, purpose="completions")
+    assert "It is replayed" not in str(drift(changed(BODY, ("top_p",), 1), origin=of_client))
 
 
 def test_a_text_that_is_masked_by_now_is_none_that_differs_from_run_to_run():

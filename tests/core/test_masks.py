@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_miniwob_agent import ADDRESS, DATE, ID, PATH, VERSION, masked
+from pytest_miniwob_agent import ADDRESS, DATE, HEX, ID, PATH, VERSION, masked
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,7 @@ from pytest_miniwob_agent import ADDRESS, DATE, ID, PATH, VERSION, masked
         (DATE, "2026-11-28 12:34, or 2026-11-28 12:34 UTC.", "<date>, or <date>."),
         (DATE, "on November 23, 2026", "on <date>"),
         (ID, "call 0b9ecf1c-3f3d-4a4e-9c3f-6d2f8a1f0c11!", "call <id>!"),
+        (HEX, f"user_{'0a' * 32}_x, {'b' * 31}", f"user_<hex>_x, {'b' * 31}"),
         (PATH, "in /tmp/a-1/b.txt and /etc", "in <path> and /etc"),
         (ADDRESS, "at http://127.0.0.1:4444/x", "at http://<address>/x"),
         (VERSION, "agent 1.2.3rc1, 3 tabs", "agent <version>, 3 tabs"),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -189,6 +190,30 @@ def test_a_program_gets_no_key():
 def test_wrong_parameters_are_named(params, message):
     with pytest.raises(UsageError, match=message):
         load_agent("program", params=params)
+
+
+def test_the_parameter_that_is_proposed_works_when_pasted(project):
+    """The page's clock stands at another day, so the date is the program's; the id may be its."""
+    before = 'page.click(ask(f"'
+    assert AGENT.count(before) == 1
+    more = "{__import__('datetime').datetime.now()}, {__import__('secrets').token_hex(16)}: "
+    project.write(
+        TEST_FILE.replace("{more}", ""),
+        ini="miniwob_pages = pages\n",
+        agent=AGENT.replace(before, f"{before}At {more}"),
+    )
+    project.server.reply = lambda prompt: "#yes"
+    agent = f"--miniwob-agent={PYTHON}"
+    recorded = project.record(agent)
+    recorded.assert_outcomes(passed=1)
+    drifted = project.runpytest(agent)
+    for result, kinds in ((recorded, ["date"]), (drifted, ["date", "hex"])):
+        [line] = [line for line in result.outlines if line.startswith("--miniwob-agent-params=")]
+        [option] = shlex.split(line)
+        given = json.loads(option.partition("=")[2])["normalize"]
+        assert [one.partition("=")[0] for one in given] == kinds
+    project.record(agent, option).assert_outcomes(passed=1)
+    project.runpytest(agent, option).assert_outcomes(passed=1)
 
 
 def test_a_program_that_is_not_there_is_named(project, monkeypatch, capsys):

@@ -7,6 +7,7 @@ table). The trial ends when the program ends, or when the page has judged.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -20,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pytest_miniwob_agent.agents.registry import check_flag, check_integer, named_agent
 from pytest_miniwob_agent.core.data import MASKS, Mask, masked
@@ -36,6 +37,9 @@ from pytest_miniwob_agent.plugins.program.environment import (
     past_proxies,
     without_keys,
 )
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.cassettes.varying import Varying
 
 TIMEOUT = 600.0
 """Seconds after which a program is ended that goes on."""
@@ -103,6 +107,17 @@ class ProgramAgent:
 
     def normalize(self, request: dict[str, Any]) -> dict[str, Any]:
         return dict(masked(request, *self._masks))
+
+    def propose_normalize(self, varying: Sequence[Varying]) -> str:
+        """Return the parameter that leaves out of its requests what differs from run to run."""
+        known = {mask: mask.name for mask in MASKS}
+        masks = dict.fromkeys([*self._masks, *(one.mask for one in varying)])
+        given = json.dumps([known.get(one, f"{one.name}={one.pattern}") for one in masks])
+        option = shlex.quote(f'{{"normalize": {given}}}')
+        return (
+            f"Leave it out with\n\n--miniwob-agent-params={option}\n\n"
+            f"or in a test with Program(..., normalize={given})"
+        )
 
     def solve(self, env: Environment, llm: LLM, note: Note) -> None:
         """Run the program once for each trial, until one is solved."""
