@@ -105,7 +105,7 @@ frameworks: $(FRAMEWORKS) ## set up the frameworks of examples/ and a gateway, w
 
 widgets: $(WIDGETS) ## build pages with components of modern libraries, which tests in test-all need
 
-clients: $(CLIENTS) ## install Puppeteer and Playwright for Node, which tests in test-all need
+clients: $(CLIENTS) ## install clients and frameworks for Node, which tests in test-all need
 
 apps: $(FRONT) $(SERVERS) ## install the apps of tests/apps, which tests in test-all need
 
