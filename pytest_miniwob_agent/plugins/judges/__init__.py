@@ -1,6 +1,7 @@
 """Checks of a judge, a model that says whether an item passes, against the labels of people.
 
 - `labels`: the labels and the verdicts of a CSV file, and how well they agree
+- `kappa`: Cohen's kappa and its interval
 - `command`: `miniwob-agent judges`
 """
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.text import nearest, sanitize_line
-from pytest_miniwob_agent.results import statistics
+from pytest_miniwob_agent.plugins.judges.kappa import kappa
+from pytest_miniwob_agent.results.statistics import exact_interval
 
 COLUMNS = {
     "item": "its id, once in a file",
@@ -56,12 +57,12 @@ class Agreement:
     @property
     def interval(self) -> tuple[float, float]:
         """The exact 95 % interval of the share that agrees."""
-        return statistics.exact_interval(self.agreed, len(self.items))
+        return exact_interval(self.agreed, len(self.items))
 
     @property
     def kappa(self) -> tuple[float, float, float] | None:
         """Cohen's kappa with its 95 % interval, None if it is undefined."""
-        return statistics.kappa(self.table)
+        return kappa(self.table)
 
     @property
     def wrong(self) -> list[Judged]:

@@ -1,0 +1,62 @@
+"""Cohen's kappa, checked against figures computed by hand or by a second source."""
+
+from math import log, sqrt
+
+import pytest
+from scipy import optimize as scipy_optimize
+from scipy import stats as scipy_stats
+
+from pytest_miniwob_agent.plugins.judges.kappa import kappa
+from pytest_miniwob_agent.results.statistics import Z
+
+
+class TestKappa:
+    def test_it_is_the_agreement_beyond_chance(self):
+        """Observed is 0.7, and by chance 0.5: by hand."""
+        value, low, high = kappa([[20, 5], [10, 15]])
+        assert value == pytest.approx(0.4)
+        assert low < value < high
+
+    @pytest.mark.parametrize("table", [[[5, 1], [1, 3]], [[3, 0], [0, 37]], [[1, 6], [9, 2]]])
+    def test_its_interval_ends_where_the_likelihood_is_too_low(self, table):
+        counts = [count for row in table for count in row]
+
+        def loss(chances):
+            return -sum(n * log(max(p, 1e-12)) for n, p in zip(counts, chances, strict=True) if n)
+
+        def expected(chances):
+            first, second = chances[0] + chances[1], chances[0] + chances[2]
+            by_chance = first * second + (1 - first) * (1 - second)
+            return (chances[0] + chances[3] - by_chance) / (1 - by_chance)
+
+        best = loss([count / sum(counts) for count in counts])
+        value, *ends = kappa(table)
+        for end in (each for each in ends if each != value):
+            found = scipy_optimize.minimize(
+                loss,
+                [(count + 1) / (sum(counts) + 4) for count in counts],
+                method="SLSQP",
+                bounds=[(1e-9, 1)] * 4,
+                constraints=[
+                    {"type": "eq", "fun": lambda chances: sum(chances) - 1},
+                    {"type": "eq", "fun": lambda chances, end=end: expected(chances) - end},
+                ],
+            )
+            assert found.success
+            assert 2 * (found.fun - best) == pytest.approx(scipy_stats.chi2.ppf(0.95, 1), rel=1e-3)
+
+    def test_of_many_items_its_interval_is_that_of_the_standard_error(self):
+        """That of even margins (Fleiss, Cohen, Everitt, Psychological Bulletin 72 (1969))."""
+        value, low, high = kappa([[4000, 1000], [1000, 4000]])
+        half = Z * sqrt((1 - value**2) / 10_000)
+        assert (low, high) == pytest.approx((value - half, value + half), abs=2e-4)
+
+    def test_two_raters_who_agree_on_everything_have_an_interval_that_is_no_point(self):
+        value, low, high = kappa([[20, 0], [0, 20]])
+        assert value == pytest.approx(1)
+        assert low < 0.95
+        assert high == pytest.approx(1)
+
+    @pytest.mark.parametrize("table", [[[5, 0], [0, 0]], [[0, 0], [0, 5]]])
+    def test_it_is_undefined_if_both_give_one_answer_to_everything(self, table):
+        assert kappa(table) is None
