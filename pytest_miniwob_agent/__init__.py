@@ -294,7 +294,7 @@ _LOADED_LATER = {
     "render": "screen",
     "trajectory": "plugins.graders.trajectory",
 }
-"""The modules of what needs libraries that most imports of the package do not."""
+"""The modules of what most imports of the package do not need."""
 
 
 def __getattr__(name: str) -> Any:

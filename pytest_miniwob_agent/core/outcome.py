@@ -205,8 +205,8 @@ class Result:
     @property
     def objections(self) -> tuple[str, ...]:
         """Why an item is unsolved that its page may call solved: graders, a line of the test."""
-        failed = tuple(str(grade) for grade in self.grades if not grade.passed)
-        return (*failed, self.assertion) if self.assertion else failed
+        failed = [str(grade) for grade in self.grades if not grade.passed]
+        return tuple(filter(None, [*failed, self.assertion]))
 
     @property
     def followed(self) -> bool:

@@ -52,7 +52,7 @@ class Problem(NamedTuple):
     limits: Limits
     page: TaskPage
     setup: Setup
-    arguments: Mapping[str, Any] = {}
+    arguments: Mapping[str, Any]
 
 
 def get_problem(item: Any) -> Problem | None:

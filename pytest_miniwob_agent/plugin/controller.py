@@ -128,10 +128,9 @@ class Controller:
         self._problems: dict[str, list[str]] = defaultdict(list)
         config = session.config
         self._pending = PendingCalls(state) if settings.record == "defer" else None
-        self._agents = RunFinished(state)
         has_results = settings.results or settings.baseline or BASELINE in config.stash
         self._results = ResultsFile(config, state) if has_results else None
-        steps = (self._pending, self._agents, self._results)
+        steps = (self._pending, RunFinished(state), self._results)
         self._steps: list[Step] = [step for step in steps if step]
         self._steps += joined(config.hook.pytest_miniwob_step(config=config))
         for step in self._steps:

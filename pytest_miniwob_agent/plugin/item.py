@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.recording import RecordedModel
 
 
+FAILED_CHECK = (AssertionError, pytest.fail.Exception)
+"""What a check of a test raises if it fails."""
+
 REMARK = "miniwob_remark"
 """Name of the property of an item with a remark on its cassette, shown at the end of the run."""
 
@@ -102,8 +105,8 @@ class ItemRun:
         self._play_again: Callable[..., Episode] | None = None
         self._tapes: Tapes | None = None
         self._observers: list[Observer] = []
-        self._end: dict[str, Any] = {}
-        self._failed: dict[str, Any] = {}
+        self._end: dict[str, Any] = {}  # what the outcome is made of
+        self._failed: dict[str, Any] = {}  # what replaces that, as the test's body failed
 
     @contextmanager
     def open_model(self, agent: Agent, limits: Limits) -> Iterator[Model]:
@@ -193,7 +196,7 @@ class ItemRun:
         except pytest.xfail.Exception:  # a failed check that is expected
             self.passed = False
             raise
-        except (AssertionError, pytest.fail.Exception) as error:
+        except FAILED_CHECK as error:
             self.passed = False
             self._failed = {"status": Status.UNSOLVED, "assertion": _failed_line(error)}
             raise

@@ -13,7 +13,7 @@ from pytest_miniwob_agent.core.outcome import Outcome, Result, Status
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line
 from pytest_miniwob_agent.plugin.collection import get_problem
-from pytest_miniwob_agent.plugin.item import RUN, ItemRun
+from pytest_miniwob_agent.plugin.item import FAILED_CHECK, RUN, ItemRun
 from pytest_miniwob_agent.plugin.reading import known_secrets, show_command
 from pytest_miniwob_agent.plugin.results import BASELINE
 
@@ -29,7 +29,7 @@ def begin_run(item: pytest.Item) -> None:
 
 def _is_failed_check(call: pytest.CallInfo[None]) -> bool:
     error = call.excinfo.value if call.excinfo else None
-    return isinstance(error, (AssertionError, pytest.fail.Exception))
+    return isinstance(error, FAILED_CHECK)
 
 
 def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) -> None:
