@@ -9,6 +9,7 @@ from support.made_report import HOSTILE, UNSEEN, made_up, without_result
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.chat import Message, ToolCall
 from pytest_miniwob_agent.core.events import Called, Completion, Remark
+from pytest_miniwob_agent.core.grades import Grade
 from pytest_miniwob_agent.core.outcome import Status
 from pytest_miniwob_agent.plugins.report.folder import Report
 
@@ -62,6 +63,18 @@ def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(windo
     assert window.texts(".frame .caption")[0].startswith("0 enter")
     window.open(made, "#/item/n-screen-n-step/click-pie/8")
     assert window.texts(".reason pre") == ["no disk"]
+
+
+def test_an_item_that_graders_and_its_test_object_to_shows_why(window, tmp_path):
+    outcome = made_up(Case("shop", "apps", 1), None)
+    grades = (Grade(1.0, "", "calm"), Grade(0.5, "no please", "polite"))
+    result = replace(outcome.result, grades=grades, assertion="assert calls < 3")
+    Report(tmp_path).write([replace(outcome, result=result)], judged=False)
+    window.open(tmp_path, "#/item/apps/shop/1")
+    assert window.texts(".reason h2") == ["Why it is unsolved"]
+    assert window.texts(".reason pre") == ["polite: failed with 0.5, no please; assert calls < 3"]
+    window.find(".about summary").click()
+    assert "grader calm\ncalm: passed" in window.find(".about").text
 
 
 def test_an_item_leads_to_its_twins(window, tmp_path):

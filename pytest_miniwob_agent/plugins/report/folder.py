@@ -142,7 +142,7 @@ def item_page(outcome: Outcome) -> dict[str, Any]:
             *([f"grader {grade.grader}", str(grade)] for grade in result.grades),
         ],
         "reward": outcome.episode.reward if outcome.episode is not None else None,
-        "reason": outcome.message or result.assertion or waits,
+        "reason": outcome.message or "; ".join(result.objections) or waits,
         "note": outcome.pictures_note,
         **_Frames(outcome).data(),
     }

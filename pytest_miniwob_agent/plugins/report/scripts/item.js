@@ -228,7 +228,7 @@ const ItemPage = (() => {
         one.before ? h("span", { class: "hint" }, `in the baseline: ${plain(one.before.text)}`) : null)),
       one.goal ? h("p", { class: "goal" }, plain(one.goal)) : null,
       h("p", { class: "hint" }, facts.join(" · ")),
-      data.reason ? h("section", { class: "reason" }, h("h2", {}, one.status === "drifted" ? "Why it drifted" : "Why there is no result"), reasonOf(data.reason), changedPictures(data.changed ?? [])) : null,
+      data.reason ? h("section", { class: "reason" }, h("h2", {}, WHY[one.status] ?? "Why there is no result"), reasonOf(data.reason), changedPictures(data.changed ?? [])) : null,
       data.note ? h("p", { class: "note" }, plain(data.note)) : null,
       withoutPictures(one, data),
       frames.length ? [h("h2", {}, "Film"), jumps, strip(one, trials, new Map(frames.map((frame, index) => [frame, thumbs[index]]))), stage] : null,
@@ -243,6 +243,8 @@ const ItemPage = (() => {
     h("div", { class: "three" }, ["recorded", "present", "difference"].filter((kind) => picture[kind]).map((kind) =>
       h("div", {}, h("p", { class: "label" }, kind),
         h("img", { src: `pictures/${picture[kind]}`, class: "sent", alt: `${picture.what}, ${kind}`, loading: "lazy", decoding: "async" }))))));
+
+  const WHY = { drifted: "Why it drifted", unsolved: "Why it is unsolved" };
 
   // A drift's report is a diff in parts.
   const reasonOf = (text) => h("pre", { tabindex: "0", role: "group", "aria-label": "Reason", dir: "ltr" },
