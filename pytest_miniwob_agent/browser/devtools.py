@@ -48,6 +48,9 @@ REPLACED = "Cannot find context"
 CLOSE = "Page.handleJavaScriptDialog"
 """The command that answers a dialog."""
 
+LEAVING = "beforeunload"
+"""The type of the dialog by which a page asks whether it may be left."""
+
 ABORTED = "net::ERR_ABORTED"
 """The browser's error if it stays at its page: an address leads to a download, for instance."""
 
@@ -365,7 +368,7 @@ class DevTools(Client):
             self._dialogs += 1
             if self._dialogs > MOST_DIALOGS:
                 self._lose("the page opens dialogs without end")
-            elif not self.raises and not self.handed:
+            elif not self.handed and (event["type"] == LEAVING or not self.raises):
                 self._dismiss()
             self.changed.notify_all()
 
@@ -374,7 +377,7 @@ class DevTools(Client):
 
     def _dismiss(self) -> None:
         # A page that asks whether it may be left is left.
-        leaves = self.dialog is not None and self.dialog["type"] == "beforeunload"
+        leaves = self.dialog is not None and self.dialog["type"] == LEAVING
         self.dialog = None
         self.begin(CLOSE, {"accept": leaves})
 
@@ -463,13 +466,15 @@ class DevTools(Client):
         # One that comes by the protocol has no name but what it gives itself.
         scripts = [one for one in document if one["session"] == window and one.get("embedderName")]
         self._known |= {one["hash"] for one in scripts}
-        ask = [
-            ("Debugger.searchInContent", {"scriptId": script["scriptId"], "query": saying})
-            for script in scripts
+        asked = [
+            self.begin("Debugger.searchInContent", {"scriptId": one["scriptId"], "query": saying})
+            for one in scripts
         ]
-        found = self.send(*ask)
-        said = [one for one, lines in zip(scripts, found, strict=True) if lines["result"]]
-        return [one["hash"] for one in scripts], [one["hash"] for one in said]
+        self._wait(lambda: all(one.answer for one in asked))
+        # A script that was collected as garbage is refused, and can't run again.
+        lines = [one.answer.get("result", {}).get("result") for one in asked]
+        said = [one["hash"] for one, found in zip(scripts, lines, strict=True) if found]
+        return [one["hash"] for one in scripts], said
 
     def _enter_world(self) -> int:
         if self.world is None:

@@ -33,11 +33,14 @@ from pytest_miniwob_agent.browser.gate_commands import (
     WINDOWS,
     Deliveries,
     UnderWay,
+    cleared_by,
     for_task,
     fulfilling,
     handing,
     is_blocking,
     is_download,
+    is_redirect,
+    leads_astray,
     made_request,
     said_by_task,
     script_download,
@@ -51,7 +54,8 @@ from pytest_miniwob_agent.core.app import (
     PageRequest,
     PageResponse,
     Source,
-    without_refresh,
+    make_readable,
+    url_origin,
 )
 from pytest_miniwob_agent.core.errors import MiniwobError, PageError
 
@@ -70,6 +74,7 @@ class Gate:
         now: the page's clock at the beginning of the trial, in milliseconds since 1970.
         random: where the random numbers of the trial begin, if it has some of its own.
         api: True if the page's own task is asked first when a script makes a request.
+        asked: where to put what the source is asked for.
 
     Attributes:
         error: the first error of the source.
@@ -87,8 +92,10 @@ class Gate:
         random: int | None = None,
         *,
         api: bool = False,
+        asked: list[PageRequest] | None = None,
     ) -> None:
         self._devtools, self._prepare = devtools, prepare
+        self._asked_for = [] if asked is None else asked
         self._source, self._step, self._now, self._random = source, step, now, random
         self._api = SCRIPTED if api else frozenset()
         self._counted = COUNTED | self._api
@@ -414,6 +421,9 @@ class Gate:
         if asked.leads and answer.status in EMPTY:
             self.remark(f"the page stays, as the answer to {asked} is empty: {answer.status}")
             return self._stay(paused, network)
+        if leads_astray(asked.url, answer):
+            self.remark(f"{asked} leads to no address: {answer.header('location')}")
+            return self._stay(paused, network) if asked.leads else self._fail(paused, network)
         if asked.leads and is_download(answer):
             self.downloads |= [window_download(asked.url, answer)]
             if "attachment" not in answer.header("content-disposition"):
@@ -421,8 +431,8 @@ class Gate:
                 self.remark(f"{asked} was downloaded, as it is not shown here: {what}")
             return self._stay(paused, network)
         if asked.kind == "Document":
-            answer = without_refresh(answer)
-        if asked.kind == "Document" and not 300 <= answer.status < 400:
+            answer = make_readable(answer)
+        if asked.kind == "Document" and not is_redirect(answer):
             given = self._hand_over(paused["session"]) if asked.leads else self._began
             answer = replace(answer, headers=handing(answer.headers, quote(given, safe="")))
         return self._fulfil(paused, network, answer)
@@ -431,6 +441,7 @@ class Gate:
         """Ask the source; raises a `MiniwobError`."""
         try:
             paused = self._requests.paused
+            self._asked_for.append(request)
             answer = self._source.answer(request, self._step(), lambda: bool(paused))
         except MiniwobError:
             raise
@@ -478,10 +489,14 @@ class Gate:
         if answer.socket:  # its parts come as messages
             self._deliveries.own(answer.socket, paused["session"])
             headers += [(STREAM, str(answer.socket)), ("Access-Control-Expose-Headers", STREAM)]
+        if cleared := cleared_by(answer):  # the browser does so for what comes by the network
+            origin = url_origin(paused["request"]["url"])
+            clear = {"origin": origin, "storageTypes": cleared}
+            self._call("Storage.clearDataForOrigin", self._devtools.opened[0][0], **clear)
         fulfil = fulfilling(paused, replace(answer, headers=headers))
         self._end_by("Fetch.fulfillRequest", fulfil, paused, network)
         # Nobody is told of the end of a worker's script or a prefetch.
-        ordered = paused["resourceType"] in ORDERED and not 300 <= answer.status < 400
+        ordered = paused["resourceType"] in ORDERED and not is_redirect(answer)
         if paused["resourceType"] in ("Other", "Ping") or (ordered and not self._arrives(network)):
             self._finish(network)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from http.client import responses
 from typing import Any
+from urllib.parse import urljoin
 
 from pytest_miniwob_agent.browser.devtools import Command, Message
 from pytest_miniwob_agent.browser.page import BINDING, WORLD, worker_script
@@ -107,6 +108,19 @@ def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
     }
 
 
+CLEARED = {
+    "cookies": "cookies",
+    "storage": "local_storage,indexeddb,cache_storage,service_workers,file_systems",
+}
+"""What an answer may clear by its header `Clear-Site-Data`, and the browser's names for it."""
+
+
+def cleared_by(answer: PageResponse) -> str:
+    """What is to be cleared as an answer comes, by the browser's names."""
+    asked = answer.header("clear-site-data")
+    return ",".join(CLEARED[one] for one in CLEARED if f'"{one}"' in asked or '"*"' in asked)
+
+
 HANDED = "miniwob-agent"
 """The entry of `Server-Timing` by which a document gets what the page before it has handed over
 (page/trial.js)."""
@@ -120,6 +134,24 @@ def handing(headers: Iterable[tuple[str, str]], handed: str) -> list[tuple[str, 
 
 EMPTY = (204, 205)
 """Statuses of answers after which the page stays."""
+
+REDIRECTS = (301, 302, 303, 307, 308)
+"""Statuses of answers that lead to the address in their header `Location`."""
+
+
+def is_redirect(answer: PageResponse) -> bool:
+    """True if an answer leads to another address; without one it is shown."""
+    return answer.status in REDIRECTS and bool(answer.header("location"))
+
+
+def leads_astray(url: str, answer: PageResponse) -> bool:
+    """True if the answer of an address leads to what is no address."""
+    try:
+        urljoin(url, answer.header("location"))
+    except ValueError:
+        return is_redirect(answer)
+    return False
+
 
 SHOWN = re.compile(r"^$|text/|image/|audio/|video/|json|xml", re.IGNORECASE)
 """Media types that a window shows; it downloads anything else."""

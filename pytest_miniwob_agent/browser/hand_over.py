@@ -427,11 +427,10 @@ class HandedPage:
                     return
                 self._carry_out(connection, command)
                 inbox.task_done()
-        except (ConnectionClosed, OSError):
-            return
         except BaseException as error:  # noqa: BLE001 - who follows the run may end it
             self._error = error
-            connection.close()
+        finally:
+            connection.close()  # or the program would wait for ever
 
     def _parse(self, connection: Connection, text: str | bytes) -> Message | None:
         known: Message = {}
@@ -471,6 +470,12 @@ class HandedPage:
         if method == HISTORY and not self._refusal() and self._traverse(connection, command):
             self._acted = self._touched = True
             connection.reply(command)
+        elif fate(method) == CLOSES:  # Playwright waits for it even if it is refused
+            if not error:
+                why = "the program has closed the page, and can do nothing more on it"
+                self._tell(Driven(remark=why))
+            connection.detach()
+            connection.reply(command, success=True)
         elif error:
             connection.reply(command, error)
         elif method == "Target.getTargets" and connection.left:
@@ -481,11 +486,6 @@ class HandedPage:
             or not self._goes(connection, command)
         ):
             connection.reply(command)
-        elif fate(method) == CLOSES:
-            why = "the program has closed the page, and can do nothing more on it"
-            self._tell(Driven(remark=why))
-            connection.detach()
-            connection.reply(command, success=True)
         else:
             if method == "Page.enable":
                 self._run(self._page.hear)  # the program hears of dialogs

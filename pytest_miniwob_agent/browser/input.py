@@ -332,6 +332,8 @@ class NativeInput:
                 limit = f"a key can be pressed 1 to {actions.MAX_PRESSES} times"
                 _require(1 <= times <= actions.MAX_PRESSES, f"{limit}, not {times}")
                 self.gesture.type(*[_known_key(actions.KEYS, key)] * times)
+                if key in ("ENTER", "SPACE"):  # which may send a form
+                    self._expected = (None, "keys", None)
             case actions.PressKeys(keys, times):
                 pressed = actions.parse_keys(keys)
                 _require(pressed, f"there is no key {sanitize_line(keys)}")
@@ -349,7 +351,7 @@ class NativeInput:
             case actions.Choose(option, element):
                 found = self._aim("option", element, option)
                 self.gesture.move(found["point"])
-                self.gesture.click()
+                self.gesture.click(0 if found["open"] else 1)
                 self.gesture.type("HOME", *["ARROWDOWN"] * found["down"])
                 self._expected = (element, "option", found["down"])
                 self.gesture.hold("ENTER")  # by which the list is gone; some pages misread its end

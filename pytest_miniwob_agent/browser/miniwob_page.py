@@ -62,8 +62,8 @@ LEFT = re.compile("navigated|context|detached|miniwobAgent is not defined", re.I
 """Errors of the driver if a page is left while it is read."""
 
 
-FOCUSED = {"focused", "active"}
-"""The states of elements that keys go to."""
+PASSING = {"focused", "active", "outside", "covered"}
+"""The states that any action changes: by the focus, and as it scrolls to its element."""
 
 
 class MiniwobPage:
@@ -216,7 +216,7 @@ class MiniwobPage:
         after = self._transition(read, planned.error)
         if after.error or after.done or self.screen_version == 1:
             return after
-        unchanged = _without_focus(before) == _without_focus(self._elements)
+        unchanged = _lasting(before) == _lasting(self._elements)
         return replace(after, error=planned.missed() if unchanged else None)
 
     def _upload(self, path: str, steps: list[Step]) -> bool:
@@ -244,12 +244,15 @@ class MiniwobPage:
         with self._browser.guard(f"looking at {self._name}"):
             return self._browser.call("miniwobAgent.ask", function, *values)
 
-    def html(self) -> str:
-        """The visible page as HTML; actions may name every element in it by its `data-ref`."""
+    def html(self, *, whole: bool = False) -> str:
+        """The visible page as HTML, or with `whole` all of it.
+
+        Actions may name every element in it by its `data-ref`.
+        """
         if self._browser.devtools.dialog:
             return ""
         with self._browser.guard(f"reading {self._name}"):
-            html, ids = self._browser.call("miniwobAgent.html")
+            html, ids = self._browser.call("miniwobAgent.html", whole)
         self._points = dict.fromkeys(ids) | self._points
         return str(html)
 
@@ -436,15 +439,19 @@ class MiniwobPage:
         return Transition(seen, float(read["reward"]), read["done"], error)
 
 
-def _without_focus(elements: Iterable[Element]) -> list[tuple[object, ...]]:
-    # Any click moves it.
+def _lasting(elements: Iterable[Element]) -> list[tuple[object, ...]]:
     return [
         (
             one.id,
             one.role or one.tag,
             one.text,
             one.value,
-            [*filter(None, ({*what.split()} - FOCUSED for _, what in one.details))],
+            [
+                left
+                for name, what in one.details
+                if not name.startswith("scroll") and (left := {*what.split()} - PASSING)
+            ],
         )
         for one in elements
+        if one.role != "page"  # how far it is scrolled, and what is selected
     ]

@@ -145,6 +145,12 @@ class OwnPage(MiniwobPage):
         self._gate: Gate | None = None
         self._step = 0
         self._epoch = EPOCH_MS
+        self.requests: list[PageRequest] = []
+        self._downloads: dict[str, str] = {}
+
+    @property
+    def downloads(self) -> dict[str, str]:
+        return self._downloads | (self._gate.downloads if self._gate else {})
 
     def _load(self) -> None:
         self._run_scripts()
@@ -163,9 +169,16 @@ class OwnPage(MiniwobPage):
         browser.before_next_page = self._leave
         clear = [clearing(origin) for origin in origins]
         browser.devtools.send(("Network.clearBrowserCookies", {}), *clear)
-        prepare, epoch = browser.prepare(), self._epoch
+        prepare, epoch, self._downloads = browser.prepare(), self._epoch, self.downloads
         self._gate = Gate(
-            browser.devtools, prepare, source, lambda: self._step, epoch, random, api=api
+            browser.devtools,
+            prepare,
+            source,
+            lambda: self._step,
+            epoch,
+            random,
+            api=api,
+            asked=self.requests,
         )
         browser.devtools.excused = lambda: self._gate is not None and self._gate.busy
         browser.load(url)

@@ -258,9 +258,23 @@ class PageServer:
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
 
+MORE_TYPES = {
+    ".jsonld": "application/ld+json",
+    ".md": "text/markdown",
+    ".webp": "image/webp",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+    ".xhtml": "application/xhtml+xml",
+}
+"""Media types that Python's own table lacks, in some versions of it."""
+
+
 @cache
 def _types() -> mimetypes.MimeTypes:
-    return mimetypes.MimeTypes()  # without the tables of the machine
+    types = mimetypes.MimeTypes()  # without the tables of the machine
+    for end, kind in MORE_TYPES.items():
+        types.add_type(kind, end)
+    return types
 
 
 def media_type(path: Path) -> str:

@@ -160,11 +160,11 @@ class AgentEnv:
     def answer(self, text: str) -> Transition:
         return self.step(Answer(text))
 
-    def html(self) -> str:
+    def html(self, *, whole: bool = False) -> str:
         if self._trace.last is None:
             raise RuntimeError("the agent must reset() the environment before it reads its html()")
         with self._alone(), self._trace.halt.keeping_errors():
-            html = self._page.html()
+            html = self._page.html(whole=True) if whole else self._page.html()
             self._trace.read(html)
             return html
 

@@ -30,8 +30,8 @@ from pytest_miniwob_agent.tasks.catalogue import TaskPage
 
 pytestmark = pytest.mark.integration
 
-PATIENCE = 2.0
-"""Real seconds that the browser's answers may take."""
+PATIENCE = 4.0
+"""Real seconds that the browser's answers may take where something else takes longer."""
 
 
 class Site:
@@ -64,12 +64,12 @@ class Site:
 
 @pytest.fixture
 def show(tmp_path, browser, monkeypatch):
-    def begin(pages):
+    def begin(pages, timeout=browser.timeout):
         task = AppTask("task", app="http://app", goal="Do it.", solved_when=lambda trial: None)
         page = TaskPage("task", "apps", tmp_path / "test.py", app=task)
         env = AppPage(browser, Case("task", "apps", 1), page, Site(pages))
         seen = env.reset()
-        monkeypatch.setattr(browser.devtools, "timeout", PATIENCE)
+        monkeypatch.setattr(browser.devtools, "timeout", timeout)
         return env, seen
 
     return begin
@@ -94,10 +94,46 @@ def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
 
 
 def test_a_dialog_of_a_page_that_has_opened_a_window_may_wait_for_long(show):
-    env, seen = show({"/": ASKING.format("window.open('/new')"), "/new": "<h1>New</h1>"})
+    env, seen = show({"/": ASKING.format("window.open('/new')"), "/new": "<h1>New</h1>"}, PATIENCE)
     assert click(env, seen, "Ask").observation.dialog
     time.sleep(1.1 * PATIENCE)  # as an agent that thinks
     assert texts(env.step(Accept()).observation) == ["", "New"]  # the first says which tab it is
+
+
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ("default-src 'none'; Sandbox allow-scripts; script-src 'unsafe-inline'", "ran"),
+        ("img-src *, sandbox; script-src 'unsafe-inline'", "read"),
+    ],
+)
+def test_a_page_in_a_sandbox_is_read_and_used(show, policy, told):
+    raw = "<details><summary>read</summary></details>"
+    raw += "<script>document.querySelector('summary').textContent = 'ran'</script>"
+    headers = [("Content-Type", "text/html"), ("Content-Security-Policy", policy)]
+    env, seen = show({"/": "<a href=/raw>Go</a>", "/raw": PageResponse(200, headers, raw.encode())})
+    seen = click(env, seen, "Go").observation
+    assert told in texts(seen)
+    assert "expanded" in shown(click(env, seen, told))[1]
+
+
+def test_a_script_that_shows_what_it_returns_in_place_of_the_page_is_told(show):
+    env, seen = show({"/": "<a href=\"javascript:'<h1>There</h1>'\">Go</a>"})
+    with pytest.raises(PageError, match="the page is gone: a javascript: link has shown what it"):
+        click(env, seen, "Go")
+
+
+def test_a_page_hears_that_it_is_left_and_can_not_keep_who_leaves(show):
+    start = """<a href=/next>Next</a><script>
+        onbeforeunload = (event) => {
+          localStorage.draft = "kept";
+          event.preventDefault();
+          return "stay";
+        };</script>"""
+    there = "<h1></h1><script>document.querySelector('h1').append(localStorage.draft)</script>"
+    env, seen = show({"/": start, "/next": there})
+    after = click(env, seen, "Next")
+    assert (after.error, shown(after)) == (None, ['heading "kept" id=2 level=1'])
 
 
 def test_a_window_may_be_closed_before_its_page_has_come(show, browser):
@@ -131,7 +167,7 @@ def test_an_app_may_answer_a_program_slowly(show):
         time.sleep(1.1 * PATIENCE)
         return "late"
 
-    env, _ = show({"/": FETCHING, "/more": come})
+    env, _ = show({"/": FETCHING, "/more": come}, PATIENCE)
     with env.hand_over(9, lambda driven: None, Pace()) as page, Program(page.cdp_url) as program:
         program.click("button")
         assert "late" in program.run("document.body.innerText")
@@ -245,6 +281,7 @@ STAYING = {
     "<form method=post action=/reset><button>GO</button></form>": (
         "the page stays, as the answer to POST /reset is empty: 205"
     ),
+    "<a href=/astray>GO</a>": "GET /astray leads to no address: http://[",
     "<a href=/pdf>GO</a>": "GET /pdf was downloaded, as it is not shown here: application/pdf",
     "<a href=/file>GO</a>": None,
     "<a href=data:text/html,x>GO</a>": None,
@@ -263,11 +300,15 @@ CLOSED = {
     f'<a onclick="window.open({BLOB})" href=#>GO</a>': "blob:",
     "<a onclick=\"window.open('data:text/html,x')\" href=#>GO</a>": "data:",
     "<a onclick=\"window.open('').document.write('x')\" href=#>GO</a>": "about:",
+    "<a onclick=\"window.open('').document.write('x'); window.open('/file?2')\" href=#>GO</a>": (
+        "http://app.localhost/file?2"
+    ),
 }
 """What opens a window that shows no page, and where it leads."""
 
 LEADING = {
     "/away": PageResponse(302, [("Location", "mailto:a@example")]),
+    "/astray": PageResponse(302, [("Location", "http://[")]),
     "/empty": PageResponse(204),
     "/reset": PageResponse(205),
     "/pdf": PageResponse(200, [("Content-Type", "application/pdf")], b"%PDF"),
@@ -291,6 +332,24 @@ def test_a_link_that_leads_to_no_page_leaves_the_page_where_it_is(show):
         after = click(env, seen, f"Go {number}").observation
         assert texts(after)[-1] == str(number + 1)
         assert list(env.remarks()) == ([said] if said else [])
+
+
+def test_a_page_of_another_status_is_a_page_of_the_trial(show):
+    statuses = (300, 302, 305, 399, 404, 599)
+    head = [("Content-Type", "text/html")]
+    there = {f"/{each}": PageResponse(each, head, b"<h1>There</h1>") for each in statuses}
+    env, seen = show({"/": "".join(f"<a href={path}>{path}</a>" for path in there), **there})
+    for path in there:
+        [heading] = shown(click(env, seen, path))
+        assert heading.startswith('heading "There"'), path
+        seen = env.step(GoBack()).observation
+
+
+def test_a_request_that_is_led_to_no_address_fails(show):
+    page = """<button onclick="fetch('/astray').catch(({ name }) => { out.textContent = name; })">
+        Ask</button><p id=out></p>"""
+    env, seen = show({"/": page, **LEADING})
+    assert "TypeError" in texts(click(env, seen, "Ask").observation)
 
 
 def test_a_window_that_shows_no_page_is_closed(show):

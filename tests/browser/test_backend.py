@@ -236,18 +236,18 @@ WAITING = """
 
 class TestHandlersThatWait:
     @pytest.mark.parametrize("screen", ["compact", "full"])
-    @pytest.mark.parametrize(
-        ("button", "said"),
-        [
+    def test_time_passes_until_they_answer(self, pages, screen):
+        env, seen = pages.show(WAITING, screen=screen)
+        shown = ""
+        for button, said in (
             ("Slow", '"quick" 0 "slow" 800'),
             ("Total", '"quick" 0 "total slow" 900'),
             ("Stream", '"quick" 0 abc 7500'),
             ("Request", '"slow" 800'),
-        ],
-    )
-    def test_time_passes_until_they_answer(self, pages, screen, button, said):
-        env, seen = pages.show(WAITING, screen=screen)
-        assert said in texts(click(env, seen, button).observation)
+            ("Patient", '"quick" 0 AbortError 3000'),
+        ):
+            shown = f"{shown} {said}".strip()
+            assert shown in texts(click(env, seen, button).observation)
         assert list(env.remarks()) == []
 
     @pytest.mark.parametrize("screen", ["compact", "full"])
@@ -257,11 +257,6 @@ class TestHandlersThatWait:
             click(env, seen, "Never")
         why = 'task.api["GET /never"] did not answer within 10 seconds of the page\'s clock'
         assert str(error.value).endswith(f"page.html: {why}")
-
-    def test_a_page_may_give_a_request_up_before_that(self, pages):
-        env, seen = pages.show(WAITING)
-        seen = click(env, seen, "Patient")
-        assert '"quick" 0 AbortError 3000' in texts(seen.observation)
 
 
 WAYS = """
@@ -325,32 +320,22 @@ WORKER = """
 """
 
 
-@pytest.fixture
-def ways(pages):
+def test_a_task_is_asked_in_whatever_way_the_page_asks(pages):
     pages.write(frame_html=FRAME, worker_js=WORKER, some_txt="some")
-    return pages.show(WAYS)
-
-
-@pytest.mark.parametrize(
-    ("way", "said"),
-    [
-        ("blocking", "200 some 404"),
-        ("cookie", '["user=ann",null]'),
-        ("file", '["cv.txt","I am able"]'),
-        ("frame", "framed word"),
-        ("other", '[1,"7"]'),
-        ("redirect", "true /some.txt"),
-        ("worker", '"word" 1600000006000'),
-    ],
-)
-def test_a_task_is_asked_in_whatever_way_the_page_asks(ways, way, said):
-    env, seen = ways
-    assert texts(click(env, seen, way).observation)[0] == said
-    blocked = "the task can't answer a synchronous request: GET http://pages.localhost/word"
-    remarks = {"blocking": [blocked, "nothing answers GET /word"]}.get(way, [])
-    assert [one for one in env.remarks() if not one.startswith("a worker")] == remarks
-
-
-def test_what_a_beacon_says_has_arrived_before_the_task_judges(ways):
-    env, seen = ways
-    assert click(env, seen, "beacon").solved
+    env, seen = pages.show(WAYS)
+    shown = ""
+    for way, said in {
+        "worker": '"word" 1600000006000',
+        "blocking": "200 some 404",
+        "cookie": '["user=ann",null]',
+        "file": '["cv.txt","I am able"]',
+        "frame": "framed word",
+        "other": '[1,"7"]',
+        "redirect": "true /some.txt",
+    }.items():
+        shown = f"{shown} {said}".strip()
+        assert texts(click(env, seen, way).observation)[0] == shown
+        blocked = "the task can't answer a synchronous request: GET http://pages.localhost/word"
+        remarks = {"blocking": [blocked, "nothing answers GET /word"]}.get(way, [])
+        assert [one for one in env.remarks() if not one.startswith("a worker")] == remarks
+    assert click(env, seen, "beacon").solved  # what it says has arrived before the task judges

@@ -48,7 +48,7 @@ def call(socket, method, session=None, **params):
     named = {"sessionId": session} if session else {}
     socket.send(json.dumps({"id": 1, "method": method, "params": params} | named))
     events = []
-    while "id" not in (message := json.loads(socket.recv())):
+    while "id" not in (message := json.loads(socket.recv(timeout=300))):
         events.append(message)
     return message, events
 
@@ -165,6 +165,7 @@ SECOND = """<button onclick="clicked = 1">Yes</button><script>
     let clicked = 0; const task = { goal: "g", reward: () => clicked };</script>"""
 
 
+@pytest.mark.sweep
 def test_selenium_works_on_a_page_and_a_replay_does_the_same(drive):
     seen = []
 

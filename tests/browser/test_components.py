@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from support.own_pages import TASK, click
+from support.own_pages import SCREENS, TASK, click
 
-from pytest_miniwob_agent import Drag
+from pytest_miniwob_agent import Choose, Click, Drag
 from pytest_miniwob_agent.screen import render
 
 pytestmark = pytest.mark.integration
@@ -64,6 +64,16 @@ SHOWN = {
         '<label><input type="radio" style="position: fixed; width: 1px; height: 1px">Two</label>',
         ["input_checkbox True", "text One", "label Two False"],
     ),
+    "shapes with a title": (
+        "<svg><g><title>Sales</title><rect width=9 height=9><title>May</title><desc>9</desc></rect>"
+        "<circle cx=40 cy=9 r=9></circle></g></svg>",
+        ["rect", "circle"],
+    ),
+    "texts in what is closed": (
+        "<details><summary>More</summary>No</details><p style='content-visibility: hidden'>No</p>"
+        "<details open><summary>Less</summary>Words</details>",
+        ["summary More", "summary Less", "text Words"],
+    ),
     "came and went": (
         """<button onclick="t.hidden = false; setTimeout(() => t.hidden = true, 1500)">Go</button>
            <p id="c">a</p><script>setInterval(() => { c.textContent += "a"; }, 1000);</script>
@@ -93,6 +103,31 @@ def test_what_a_person_sees_is_on_the_screen(name, pages):
         shown = [re.sub("^p a+$", "p aaa", line) for line in lines(seen) if line != "dialog"]
         left_out = "change" if screen == "compact" else "no such"
         assert shown == [line for line in expected if not line.startswith(left_out)]
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_options_of_an_open_list_with_a_style_of_its_own_are_on_the_page(screen, pages):
+    env, seen = pages.show(
+        """<style>select, ::picker(select) { appearance: base-select }</style>
+        <select><option>One<option>Two<option>Three</select><script>
+          const list = document.querySelector("select");
+          const task = { goal: "Three.", reward: () => Number(list.value === "Three") };
+        </script>""",
+        screen=screen,
+    )
+    [closed] = seen.elements
+    seen = env.step(Click(closed.id)).observation
+    options = [one for one in seen.elements if one.tag == "option"]
+    assert [(one.text, one.value) for one in options] == [
+        ("One", True),
+        ("Two", False),
+        ("Three", False),
+    ]
+    if screen == "tree":
+        after = env.step(Choose("Two", closed.id)).observation
+        assert [one.value for one in after.elements] == ["Two"]
+        env.step(Click(closed.id))
+    assert env.step(Click(options[2].id)).solved
 
 
 DRAGGED = {
@@ -130,3 +165,32 @@ def test_time_passes_while_something_is_dragged(how, screen, pages):
     )
     here, there = [one.id for one in seen.elements if one.text in ("From", "To")]
     assert env.step(Drag(here, there)).solved
+
+
+LETTERED = """<p draggable=true style=background:tan>{0}</p><script>
+  ondragstart = ({{ dataTransfer }}) => dataTransfer.setData("text", "{0}");
+  ondragover = (event) => event.preventDefault();
+  ondrop = ({{ dataTransfer }}) => top.drops.push(dataTransfer.getData("text") + " on {0}");
+</script>"""
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_drag_leads_from_document_to_document(screen, pages):
+    pages.write(b_htm=LETTERED.format("B"), c_htm=LETTERED.format("C"))
+    env, seen = pages.show(
+        f"""<script>
+          var drops = [];
+          const task = {{ goal: "Drag.", reward: () => Number(drops == "A on B,B on A,B on C") }};
+        </script><p style=height:300px></p>{LETTERED.format("A")}
+        <iframe src=b.htm height=60></iframe><iframe src=c.htm height=60></iframe>
+        <p style=height:900px></p><p>D</p>""",
+        screen=screen,
+    )
+    ids = {one.text: one.id for one in seen.elements}
+    far = env.step(Drag(ids["D"], ids["B"])).error
+    apart = "can't be brought into sight together with the other"
+    assert far == f"the element with id={ids['D']} {apart}"
+    for start, end in ("AB", "BA", "BC"):
+        step = env.step(Drag(ids[start], ids[end]))
+        assert step.error is None
+    assert step.solved

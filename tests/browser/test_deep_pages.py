@@ -10,6 +10,8 @@ from pytest_miniwob_agent.plugins.webwise.page import read_objects
 
 pytestmark = pytest.mark.integration
 
+SWEEP = pytest.mark.sweep
+
 # Chromium's parser nests 512 elements, its layout some 2,700 blocks.
 PAGE = """<style>.open {{ display: contents }}</style>{root}<button>Last</button><script>
   let at = document.getElementById("root"), chosen = 0;
@@ -39,7 +41,9 @@ def show(pages):
     return play
 
 
-@pytest.mark.parametrize("screen", ["compact", "full", "tree"])
+@pytest.mark.parametrize(
+    "screen", ["compact", *(pytest.param(one, marks=SWEEP) for one in ("full", "tree"))]
+)
 def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
     env, seen = show(HTML, 2000, screen)
     assert {"deepest", "Last"} <= set(texts(seen))
@@ -56,13 +60,13 @@ def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
 @pytest.mark.parametrize(
     ("root", "levels", "more"),
     [
-        (HTML, 5000, {"look": "open"}),
-        (HTML, 5000, {"look": "open", "screen": "tree"}),
-        pytest.param(HTML, 10_000, {"look": "open"}, marks=pytest.mark.sweep),
+        (HTML, 3000, {"look": "open", "screen": "tree"}),
+        pytest.param(HTML, 5000, {"look": "open"}, marks=SWEEP),
+        pytest.param(HTML, 10_000, {"look": "open"}, marks=SWEEP),
         (HTML, 500, {"shadow": "true"}),
         (SVG, 2000, {"tag": "g"}),
     ],
-    ids=["contents", "tree", "deeper", "shadow", "svg"],
+    ids=["tree", "contents", "deeper", "shadow", "svg"],
 )
 def test_other_trees_may_be_as_deep(show, root, levels, more):
     env, seen = show(root, levels, **more)

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from selenium.common.exceptions import WebDriverException
+from support.own_pages import TASK
 from support.servers import wait_until
 from websockets.sync.server import serve
 
@@ -44,6 +45,15 @@ def test_a_command_that_comes_too_late_for_a_closed_window_is_no_error(browser, 
     devtools.call("Browser.getVersion")
     assert move.answer == {"result": {}}
     assert "detached" in value.answer["error"]["message"]
+
+
+def test_scripts_that_are_garbage_are_not_searched(browser, pages):
+    """A script that has run, and has left no function, may be gone at any time."""
+    pages.show(f"<script>'said'</script>{TASK}")
+    found, said = browser.devtools.digests("said")
+    assert (len(found), len(said)) == (2, 1)
+    browser.devtools.call("HeapProfiler.collectGarbage")
+    assert browser.devtools.digests("said") == (found, [])
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """An action that has come to nothing of what it was for is an error."""
 
 import pytest
-from support.own_pages import TASK
+from support.own_pages import SCREENS, TASK
 
 from pytest_miniwob_agent import (
     Choose,
@@ -12,6 +12,7 @@ from pytest_miniwob_agent import (
     Enter,
     Hover,
     Paste,
+    Press,
     Select,
     Type,
 )
@@ -62,10 +63,46 @@ VAIN = [
         Click(2), "the click went to what covers the frame of the element with id=2",
     ),
     (
+        """<form><x-in></x-in><button>Go</button></form><script>
+          customElements.define("x-in", class extends HTMLElement {
+            static formAssociated = true;
+            connectedCallback() {
+              const root = this.attachShadow({ mode: "open", delegatesFocus: true });
+              root.innerHTML = "<input placeholder=Nick>";
+              this.attachInternals().setValidity({ customError: true }, "No.", root.firstChild);
+            }
+          });
+        </script>""",
+        Click(2), 'textbox "Nick" id=1 is not valid',
+    ),
+    (
         "<select onchange=\"selectedIndex = 0\"><option>A<option>B</select>",
         Choose("B", 1), 'the list with id=1 still has "A"',
     ),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_a_form_that_is_not_sent_says_why(pages, screen):
+    env, seen = pages.show(
+        """<form><input required placeholder=Name><input type=email value=x><button>Send</button>
+        </form><script>
+          const form = document.querySelector("form");
+          form.onsubmit = (event) => event.preventDefault();
+          document.querySelector("button").insertAdjacentHTML(
+            "afterend", "<button type=button onclick=form.checkValidity()>Check</button>");
+          const task = { goal: "Send it.", reward: () => 0 };
+        </script>""",
+        screen=screen,
+    )
+    name, mail, send, check = (one.id for one in seen.elements)
+    assert env.step(Click(check)).error is None
+    fill = f'textbox "Name" id={name} is not valid: "Please fill out this field."'
+    assert env.step(Click(send)).error == env.step(Press("ENTER")).error == fill
+    assert env.step(Enter("Ann", name)).error is None
+    assert f"textbox id={mail} is not valid: " in env.step(Click(send)).error
+    assert env.step(Enter("@y.z", mail)).error is None
+    assert env.step(Click(send)).error is None
 
 
 @pytest.mark.parametrize(("body", "action", "error"), VAIN)
@@ -84,15 +121,29 @@ def stacked(body):
 COVERING = "<button class=over onclick=\"out.textContent = 'B'\">B</button>"
 
 
-@pytest.mark.parametrize(
-    "action",
-    [Click(1), Click(1, at=(5, 5)), DoubleClick(1), Hover(1), Drag(1, end=(50, 0)), Enter("x", 1)],
-)
-def test_a_control_below_another_one_is_not_hit_at_all(pages, action):
+def test_a_control_below_another_one_is_not_hit_at_all(pages):
     env, _ = pages.show(stacked(f"<input>{COVERING}"), screen="compact")
-    done = env.step(action)
-    assert done.error == 'the element with id=1 is covered by button "B" id=2'
-    assert "B" not in [one.text for one in done.observation.elements if one.tag != "button"]
+    for action in (
+        Click(1), Click(1, at=(5, 5)), DoubleClick(1), Hover(1), Drag(1, end=(50, 0)), Enter("x", 1)
+    ):  # fmt: skip
+        done = env.step(action)
+        assert done.error == 'the element with id=1 is covered by button "B" id=2'
+        assert "B" not in [one.text for one in done.observation.elements if one.tag != "button"]
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "radio"])
+def test_neither_is_one_that_a_page_draws_itself(pages, kind):
+    replaced = f"<label><input type={kind} style='opacity: 0; pointer-events: none'>Wifi</label>"
+    env, _ = pages.show(stacked(f"{replaced}<div class=over role=option>B</div>"), screen="tree")
+    done = env.step(Click(1))
+    assert done.error == 'the element with id=1 is covered by option "B" id=2'
+
+
+def test_a_click_that_was_swallowed_says_so_though_the_page_was_scrolled(pages):
+    room = "<div style='height: 1000px'></div>"
+    env, _ = pages.show(f"{TASK}{room}<button>B</button>{room}{COVER}", screen="tree")
+    done = env.step(Click(1))
+    assert done.error == 'the click went to what covers the element with id=1: div "veil"'
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Enter
+from pytest_miniwob_agent import Click, Enter, Press, PressKeys, Type
 from pytest_miniwob_agent.screen import render
 
 pytestmark = pytest.mark.integration
@@ -18,15 +18,24 @@ SAY = """
 
 @pytest.fixture
 def enter(pages):
-    def make(field, text, version=2):
-        body = f"<label>F <input {field} oninput=say(event) onchange=say(event)></label>"
-        env = pages.make(TASK + body + SAY)
+    """Enter texts into fields of a page; of each the error, its value, and what the page heard."""
+
+    def make(*entries, version=2):
+        fields = (
+            f"<label>F{number} <input {field} oninput=say(event) onchange=say(event)></label>"
+            for number, (field, _) in enumerate(entries, start=1)
+        )
+        env = pages.make("".join([TASK, *fields, SAY]))
         env.screen_version = version
-        [found] = [one.id for one in env.reset(screen="tree").elements if one.text == "F"]
-        done = env.step(Enter(text, found))
-        [value] = [one.value for one in done.observation.elements if one.id == found]
-        [heard] = [one.text for one in done.observation.elements if "heard" in one.text]
-        return done.error, value, heard
+        env.reset(screen="tree")
+        told, heard = "heard:", []
+        for number, (_, text) in enumerate(entries, start=1):
+            done = env.step(Enter(text, number))
+            [value] = [one.value for one in done.observation.elements if one.id == number]
+            [all_told] = [one.text for one in done.observation.elements if "heard" in one.text]
+            heard.append((done.error, value, all_told.removeprefix(told).strip()))
+            told = all_told
+        return heard
 
     return make
 
@@ -53,9 +62,10 @@ TAKEN = [
 ]
 
 
-@pytest.mark.parametrize(("field", "text", "value"), TAKEN)
-def test_a_field_is_set_to_the_value_that_a_text_means(enter, field, text, value):
-    assert enter(field, text) == (None, value, f"heard: input {value} change {value}")
+def test_a_field_is_set_to_the_value_that_a_text_means(enter):
+    assert enter(*(entry[:2] for entry in TAKEN)) == [
+        (None, value, f"input {value} change {value}") for *_, value in TAKEN
+    ]
 
 
 REFUSED = [
@@ -69,26 +79,60 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("field", "text", "form"), REFUSED)
-def test_what_a_field_does_not_take_is_an_error_that_names_its_form(enter, field, text, form):
-    error, _, heard = enter(field, text)
-    assert error == f'the field with id=1 takes {form}, not "{text}"'
-    assert heard == "heard:"
+def test_what_a_field_does_not_take_is_an_error_that_names_its_form(enter):
+    found = enter(*(entry[:2] for entry in REFUSED))
+    assert [(error, heard) for error, _, heard in found] == [
+        (f'the field with id={number} takes {form}, not "{text}"', "")
+        for number, (_, text, form) in enumerate(REFUSED, start=1)
+    ]
 
 
-@pytest.mark.parametrize("state", ["readonly", "disabled"])
-def test_a_field_that_can_not_be_changed_is_not(enter, state):
-    error, value, _ = enter(f"type=date value=2020-12-31 {state}", "2024-02-29")
-    assert (error, value) == ("the field with id=1 can't be changed now", "2020-12-31")
+def test_a_field_that_can_not_be_changed_is_not(enter):
+    fixed = (f"type=date value=2020-12-31 {state}" for state in ("readonly", "disabled"))
+    assert enter(*((field, "2024-02-29") for field in fixed)) == [
+        (f"the field with id={number} can't be changed now", "2020-12-31", "") for number in (1, 2)
+    ]
+
+
+OPENING = [
+    ("onclick=this.showPicker()", Click(1)),
+    ("class=all", Click(1)),
+    ("", PressKeys("ALT+ARROWDOWN")),
+    ("", PressKeys("F4")),
+    ("", Type(" ")),
+]
+
+
+@pytest.mark.parametrize(("field", "action"), OPENING)
+def test_no_calendar_of_the_browser_opens_in_which_keys_pick_the_day_of_the_machine(
+    pages, field, action
+):
+    env, _ = pages.show(
+        f"""<style>
+          input {{ position: relative }}
+          .all::-webkit-calendar-picker-indicator {{ position: absolute; inset: 0; width: auto }}
+        </style>
+        <form onsubmit="sent = day.value; return false">
+          <input id=day type=date {field}><button>Send</button>
+        </form>
+        <script>
+          var sent = "";
+          const task = {{ goal: "Send.", reward: () => Number(sent === "2024-02-29") }};
+        </script>""",
+        screen="tree",
+    )
+    for one in (Click(1), action, Enter("2024-02-29", 1)):
+        env.step(one)
+    assert env.step(Press("ENTER")).solved
 
 
 def test_a_field_is_set_by_what_shows_for_it(enter):
     hidden = "type=color style='opacity: 0; width: 1px; height: 1px'"
-    assert enter(hidden, "#00cc88")[:2] == (None, "#00cc88")
+    assert enter((hidden, "#00cc88"))[0][:2] == (None, "#00cc88")
 
 
 def test_the_first_version_of_screens_types_the_letters(enter):
-    assert enter("type=date", "2024-02-29", version=1)[1] == "40229-02-02"
+    assert enter(("type=date", "2024-02-29"), version=1)[0][1] == "40229-02-02"
 
 
 def test_the_tree_says_how_a_field_shows_its_value(pages):

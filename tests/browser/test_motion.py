@@ -5,7 +5,7 @@ import time
 import pytest
 from support.own_pages import TASK, on_screens
 
-from pytest_miniwob_agent import Click, Drag, Press, Wait
+from pytest_miniwob_agent import Click, Drag, Press, Type, Wait
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +56,16 @@ MOTIONS = {
              log("finished");
            };""",
         "ready finished finish",
+    ),
+    "delay at the end": (
+        "",
+        '<div id="box">Menu</div>',
+        """go.onclick = () => {
+             const moved = box.animate({ opacity: [0, 1] }, { duration: 200, endDelay: 100 });
+             moved.onfinish = () => log("finish");
+             setTimeout(() => log("between"), 250);
+           };""",
+        "between finish",
     ),
     "start that is set afterwards": (
         "",
@@ -134,7 +144,9 @@ def logged(observation):
     return " ".join(element.text for element in observation.elements if element.dom_id == "log")
 
 
-@pytest.mark.parametrize(("name", "screen"), on_screens(MOTIONS, ("compact", "full")))
+@pytest.mark.parametrize(
+    ("name", "screen"), on_screens(MOTIONS, ("compact", "full"), few=tuple(MOTIONS)[::2])
+)
 def test_motion_comes_to_its_end_with_its_events(name, screen, pages):
     style, body, script, expected = MOTIONS[name]
     inner = "<!DOCTYPE html><style>p { transition: 1s }</style><p>Framed"
@@ -145,6 +157,22 @@ def test_motion_comes_to_its_end_with_its_events(name, screen, pages):
     again = click(env, env.reset(screen=screen), pause=0.1)
     assert again == first
     assert not env.remarks()
+
+
+@pytest.mark.parametrize("played", ["", "moved.cancel(); moved.play();"])
+def test_motion_that_takes_no_time_ends_after_the_keys_of_its_action(played, pages):
+    script = f"""
+      go.onkeydown = ({{ key }}) => {{
+        log(key);
+        if (key !== "a") return;
+        const moved = go.animate({{ opacity: 0 }}, 0);
+        {played}
+        moved.onfinish = () => log("end");
+      }};"""
+    env = pages.make(PAGE.format(style="", body="", task=TASK, script=script))
+    click(env, env.reset())
+    keys = "abcdefghijklmnopqrstuvwxyz" * 2
+    assert logged(env.step(Type(keys)).observation) == " ".join([*keys, "end", "end"])
 
 
 def test_time_that_an_agent_waits_moves_what_is_longer(pages):
@@ -200,7 +228,9 @@ SAVE = """go.onclick = () => setTimeout(() => {
   }, 300);"""
 
 
-@pytest.mark.parametrize(("name", "screen"), on_screens(LOOPS, ("full", "tree")))
+@pytest.mark.parametrize(
+    ("name", "screen"), on_screens(LOOPS, ("full", "tree"), few=tuple(LOOPS)[1::3])
+)
 def test_a_loop_that_changes_nothing_is_no_motion(name, screen, pages):
     page = PAGE.format(style="", body=STILL, task=TASK, script=SAVE + LOOPS[name])
     env = pages.make(page)
@@ -257,7 +287,9 @@ LIST = """<div id="list" style="height: 40px; overflow: scroll">
   <iframe src="inner.html"></iframe>"""
 
 
-@pytest.mark.parametrize(("name", "screen"), on_screens(MOVING, ("tree", "full")))
+@pytest.mark.parametrize(
+    ("name", "screen"), on_screens(MOVING, ("tree", "full"), few=tuple(MOVING)[::3])
+)
 def test_time_hardly_passes_after_an_action_where_what_is_seen_changes(name, screen, pages):
     script = f"""let at;
       go.onclick = () => {{

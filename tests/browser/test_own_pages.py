@@ -7,7 +7,17 @@ import pytest
 from support.in_browser import run_script, windows
 from support.own_pages import TASK, click, texts
 
-from pytest_miniwob_agent.core.actions import Click, Copy, Drag, Enter, Hover, Paste, Select, Wait
+from pytest_miniwob_agent.core.actions import (
+    Click,
+    Copy,
+    Drag,
+    Enter,
+    Hover,
+    Paste,
+    PressKeys,
+    Select,
+    Wait,
+)
 from pytest_miniwob_agent.core.errors import PageError
 
 pytestmark = pytest.mark.integration
@@ -80,6 +90,59 @@ def test_buttons_and_actions_share_a_clipboard_until_the_next_trial(pages):
     assert "a link of mine" not in texts(click(env, seen, "Show").observation)
     assert "written" in texts(click(env, seen, "Write").observation)
     assert "a text" in texts(click(env, seen, "Show").observation)
+
+
+SHEET = """<p tabindex=0 id=cells>Cells</p><input><p id=out>.</p>
+    <script>
+      const KINDS = ["text/plain", "text/html", "x/cells"];
+      for (const type of ["copy", "cut"]) cells.addEventListener(type, (event) => {
+        for (const kind of KINDS) event.clipboardData.setData(kind, `${type} as ${kind}`);
+        event.preventDefault();
+      });
+      document.addEventListener("paste", ({ clipboardData }) => {
+        out.textContent = KINDS.map((kind) => clipboardData.getData(kind) || "-").join(", ");
+      });
+    </script>"""
+
+
+@pytest.mark.parametrize("verb", ["copy", "cut"])
+def test_scripts_of_a_page_say_what_is_copied_and_see_what_is_pasted(pages, verb):
+    env, seen = pages.show(SHEET + TASK, screen="tree")
+    [cells, field, _] = [element.id for element in seen.elements]
+    env.step(Click(cells))
+    env.step(PressKeys("ctrl+c" if verb == "copy" else "ctrl+x"))
+    env.step(Click(field))
+    pasted = env.step(Paste())
+    assert pasted.error is None
+    assert texts(pasted.observation)[-1] == (
+        f"{verb} as text/plain, {verb} as text/html, {verb} as x/cells"
+    )
+    assert pasted.observation.elements[1].value == f"{verb} as text/plain"
+    env.step(Select(field))
+    env.step(Copy())
+    assert texts(env.step(Paste()).observation)[-1] == f"{verb} as text/plain, -, -"
+
+
+def test_scripts_read_and_write_all_kinds_of_text_in_the_clipboard(pages):
+    env, seen = pages.show(
+        """<button onclick="put()">Write</button><button onclick="take()">Read</button>
+        <p id=out>.</p><script>
+          const put = async () => {
+            const picture = new Blob(["x"], { type: "image/png" });
+            const kinds = { "text/html": "<b>a</b>", "text/plain": "a", "image/png": picture };
+            await navigator.clipboard.write([new ClipboardItem(kinds)]);
+            out.textContent = "written";
+          };
+          const take = async () => {
+            const [item] = await navigator.clipboard.read();
+            const found = item.types.map(async (type) => (await item.getType(type)).text());
+            out.textContent = item ? (await Promise.all(found)).join(", ") : "";
+          };
+        </script>"""
+        + TASK
+    )
+    assert "written" in texts(click(env, seen, "Write").observation)
+    assert "<b>a</b>, a" in texts(click(env, seen, "Read").observation)
 
 
 def test_a_page_may_keep_the_screen_on(pages):
@@ -459,6 +522,29 @@ def test_what_a_page_did_not_get_is_remarked_once(pages):
     assert env.remarks() == []
 
 
+LATE = """<button>Go</button><script>
+    addEventListener("load", async () => {
+      await fetch("data.txt");
+      document.body.insertAdjacentHTML("beforeend", `FRAME`);
+    });
+    document.querySelector("button").onclick = () => document.body.insertAdjacentHTML("beforeend",
+      "<iframe src='data:text/html,<p>Far'></iframe>");
+    </script>"""
+
+
+@pytest.mark.parametrize(
+    "frame", ["<iframe src=/there.html></iframe>", "<object data=/there.html></object>"]
+)
+def test_a_frame_that_comes_late_is_remarked_only_if_it_is_not_read(pages, frame):
+    pages.write(data_txt="x", there_html="<p>There</p>")
+    env, seen = pages.show(declared() + LATE.replace("FRAME", frame))
+    assert "There" in texts(seen)
+    assert env.remarks() == []
+    click(env, seen, "Go")
+    [remark] = env.remarks()
+    assert remark.endswith("clock: data:text/html,<p>Far")
+
+
 def test_what_leads_nowhere_is_remarked_and_leaves_the_page_as_it_is(pages):
     pages.write(data_bin="x")
     env, seen = pages.show("".join(LEADING) + declared())
@@ -824,6 +910,62 @@ class TestFrames:
         copied = env.step(Copy())
         assert copied.error is None
         assert texts(click(env, copied.observation, "Show").observation).count("Inside") == 2
+
+    @pytest.mark.parametrize(
+        "frame",
+        [
+            "<object data=/inner.html></object>",
+            "<embed src=/inner.html>",
+            "<div><template shadowrootmode=open><iframe src=/inner.html></iframe></template></div>",
+            "<iframe src=/inner.html style='transform: translateX(40px) scale(.5)'></iframe>",
+            "<p style='zoom: 2'><iframe src=/inner.html style='border: 9px solid'></iframe></p>",
+            "<iframe src=/inner.html style='border: 9px solid; padding: 70px 0 0 90px'></iframe>",
+            "<iframe src=/inner.html style='transform: scale(1, 2) translateY(60px)'></iframe>",
+            "<iframe src=/inner.html style='rotate: y 180deg; transform: scaleY(-1)'></iframe>",
+            "<p style='rotate: 30deg; scale: .8; margin: 0 90px 90px'>"
+            "<iframe src=/inner.html style='rotate: 150deg; border: 9px solid'></iframe></p>",
+            "<iframe src=/inner.html style='rotate: 180deg' height=60></iframe>",
+            "<iframe src=/middle.html style='rotate: 90deg; margin: 60px' height=200></iframe>",
+        ],
+        ids=[
+            "object",
+            "embed",
+            "shadow tree",
+            "scaled",
+            "zoomed",
+            "padded",
+            "stretched",
+            "mirrored",
+            "turned",
+            "turned over and scrolled",
+            "turned in one",
+        ],
+    )
+    @pytest.mark.parametrize("screen", ["compact", "tree"])
+    def test_other_kinds_of_frames_are_read_and_used_too(self, pages, frame, screen):
+        pages.write(
+            inner_html="<!DOCTYPE html><div style='height: 100px'></div>"
+            "<button onclick='top.pressed = 1'>In</button>",
+            middle_html="<!DOCTYPE html><iframe src=/inner.html style='rotate: 20deg'></iframe>",
+        )
+        task = "<script>var task = { goal: 'g', reward: () => window.pressed ? 1 : 0 };</script>"
+        env, seen = pages.show(task + frame, screen=screen)
+        assert click(env, seen, "In").solved
+        assert list(env.remarks()) == []
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("inner.xhtml", "<html xmlns='http://www.w3.org/1999/xhtml'><body>In</body></html>"),
+            ("inner.md", "In"),
+        ],
+    )
+    def test_files_of_other_types_are_read_in_frames(self, pages, name, content):
+        (pages.folder / name).parent.mkdir(exist_ok=True)
+        (pages.folder / name).write_text(content)
+        env, seen = pages.show(f"{TASK}<iframe src=/{name}></iframe>")
+        assert "In" in texts(seen)
+        assert list(env.remarks()) == []
 
     def test_a_frame_that_a_script_adds_is_waited_for(self, pages):
         pages.write(inner_html="<!DOCTYPE html><body><p>Inside</p>")

@@ -294,7 +294,13 @@ def test_random_numbers_of_a_perturbation_are_its_own(perturbed):
     assert said[0] == said[1] != said[2]
 
 
-@pytest.mark.parametrize("task", ["click-button", "click-tab-2", "search-engine"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "click-button",
+        *(pytest.param(one, marks=pytest.mark.sweep) for one in ("click-tab-2", "search-engine")),
+    ],
+)
 def test_pages_of_the_package_set_the_same_problem(browser, task):
     catalogue = Catalogue()
 

@@ -70,6 +70,9 @@ def until(found):
     raise AssertionError("it never came")
 
 
+SWEEP = pytest.mark.sweep
+
+
 WAITS = {
     "expect": lambda page: expect(page.locator("#late")).to_be_visible(),
     "expect a text": lambda page: expect(page.locator("#late")).to_have_text("Late"),
@@ -88,9 +91,9 @@ WAITS = {
 @pytest.mark.parametrize(
     ("delay", "ways"),
     [
-        (5000, ["wait_for_function", "click"]),
-        (20_000, ["expect", "evaluate"]),
-        pytest.param(5000, WAITS, marks=pytest.mark.sweep),
+        (5000, ["expect"]),
+        pytest.param(20_000, ["expect", "evaluate"], marks=SWEEP),
+        pytest.param(5000, WAITS, marks=SWEEP),
     ],
 )
 def test_what_comes_later_is_seen_by_every_wait_and_at_the_same_moment_again(delay, ways, drive):
@@ -123,7 +126,7 @@ def test_the_page_keeps_up_with_a_program_that_sleeps(drive):
     drive(late(4500), work)
 
 
-@pytest.mark.parametrize("limits", [(500, 100), (100, 500)])
+@pytest.mark.parametrize("limits", [(500, 100), pytest.param((100, 500), marks=SWEEP)])
 def test_a_wait_that_fails_takes_the_same_time_of_the_page_in_a_replay(limits, drive):
     """Real time decides how often Playwright asks until then."""
     times = []
@@ -187,9 +190,9 @@ FILE, API, XHR = ("file", "data.json", "file"), ("api", "api/x", "task"), ("xhr"
 @pytest.mark.parametrize(
     ("answer", "found", "cases"),
     [
-        (lambda route: route.continue_(), None, [FILE, API, XHR]),
+        pytest.param(lambda route: route.continue_(), None, [FILE, API, XHR], marks=SWEEP),
         (lambda route: route.fulfill(json={"from": "route"}), "route", [FILE, API]),
-        (lambda route: route.abort(), "failed", [XHR]),
+        pytest.param(lambda route: route.abort(), "failed", [XHR], marks=SWEEP),
     ],
     ids=["continue", "fulfill", "abort"],
 )

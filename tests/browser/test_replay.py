@@ -48,7 +48,7 @@ def selected(request):
 @pytest.fixture(scope="module")
 def plain(selected, tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
-    return replay(folder, "-p", "no:randomly", *selected)
+    return replay(folder, *selected)
 
 
 def test_every_item_replays_from_its_cassette_alone_and_does_not_sleep(plain, selected):
@@ -82,15 +82,18 @@ def test_a_window_fonts_language_and_time_zone_make_no_difference(
     fonts = tmp_path / "fonts.conf"
     fonts.write_text(FONTS.format(folder=tmp_path))
     elsewhere = {"TZ": "Asia/Tokyo", "LANG": "de_DE.UTF-8", "FONTCONFIG_FILE": str(fonts)}
-    args = ["-p", "no:randomly", "--miniwob-headed", *selected]
+    args = ["--miniwob-headed", *selected]
     assert replay(tmp_path, *args, DISPLAY=display.name, **elsewhere) == plain
 
 
 @pytest.mark.sweep
+@pytest.mark.parametrize("selected", ["few"], indirect=True)
 def test_a_grid_workers_and_their_order_make_no_difference(plain, selected, tmp_path, grid):
     """Each worker serves its pages at a port after the one that is given."""
     serve = f"--miniwob-serve=127.0.0.1:{free_port(following=1)}"
-    outcomes, *_ = replay(tmp_path, "-n2", f"--miniwob-remote={grid.with_user}", serve, *selected)
+    outcomes, *_ = replay(
+        tmp_path, "-n2", "-prandomly", f"--miniwob-remote={grid.with_user}", serve, *selected
+    )
     assert outcomes == plain[0]
     assert grid.sessions() == []
 

@@ -253,12 +253,42 @@ SHADOW = """
     </script>"""
 
 
-def test_shadow_trees_slots_and_frames_are_nested_in_place(open_tree):
-    _, shown = open_tree(SHADOW)
+@pytest.mark.parametrize("mode", ["open", "closed"])
+def test_shadow_trees_slots_and_frames_are_nested_in_place(open_tree, mode):
+    _, shown = open_tree(SHADOW.replace('"open"', f'"{mode}"'))
     assert without_ids(shown) == [
         'textbox "Of the host" value=""', 'button "Slotted"', 'text "default"', 'text "Inner"',
         'textbox "Inner Outer" value=""', 'text "Outer"', 'iframe "Frame"', '  button "Inside"',
     ]  # fmt: skip
+
+
+CLOSED = """
+    <x-own><i>Slotted</i></x-own>
+    <p><template shadowrootmode="closed"><button>Declared</button></template></p>
+    <script>
+      customElements.define("x-own", class extends HTMLElement {
+        constructor() {
+          super();
+          const root = this.attachShadow({ mode: "closed" });
+          root.innerHTML = "<button>Go</button><slot></slot>";
+          root.addEventListener("click", (event) => { this.inner = event.composedPath().length; });
+          this.mode = root.mode;
+        }
+      });
+      onclick = (event) => {
+        const own = document.querySelector("x-own"), { assignedSlot } = own.firstElementChild;
+        const found = [own.shadowRoot, own.mode, assignedSlot, event.target.localName];
+        document.querySelector("i").textContent =
+          `${found} ${own.inner - event.composedPath().length}`;
+      };
+    </script>"""
+
+
+def test_a_closed_shadow_tree_is_read_and_used_and_closed_to_the_page(open_tree):
+    env, shown = open_tree(CLOSED)
+    assert without_ids(shown) == ['button "Go"', 'text "Slotted"', 'button "Declared"']
+    after = without_ids(lines(env.step(Click(1)).observation))
+    assert after[1] == 'text ",closed,,x-own 2"'
 
 
 def test_a_box_that_a_label_draws_has_its_state_and_can_be_ticked(open_tree):
@@ -272,6 +302,47 @@ def test_a_box_that_a_label_draws_has_its_state_and_can_be_ticked(open_tree):
         after = env.step(Click(int(line.split("id=")[1])))
         assert after.error is None
     assert [line.split()[-1] for line in lines(after.observation)] == ["checked"] * 3
+
+
+def test_a_label_of_a_field_that_does_not_show_is_a_line_of_its_own(open_tree):
+    _, shown = open_tree("<p>Drop it, or <label>choose <input type=file hidden></label></p>")
+    assert without_ids(shown) == ['text "Drop it, or"', 'text "choose"']
+
+
+def test_a_box_below_what_its_label_draws_is_not_covered(open_tree):
+    _, shown = open_tree("""
+        <label style="position: relative">
+          <input type=checkbox style="opacity: 0; pointer-events: none">
+          <b style="position: absolute; inset: 0; background: red"></b>Wifi</label>""")
+    assert without_ids(shown) == ['checkbox "Wifi"']
+
+
+def test_a_text_ends_with_its_paragraph(open_tree):
+    _, shown = open_tree("<p>See <a href=#>this</a> first.</p><p>Then <a href=#>that</a>.</p>")
+    assert without_ids(shown) == [
+        'text "See"', 'link "this"', 'text "first."', 'text "Then"', 'link "that"', 'text "."'
+    ]  # fmt: skip
+
+
+def test_parts_of_a_text_that_listen_for_clicks_are_lines_of_their_own(open_tree):
+    _, shown = open_tree("""
+        <p>Home / <span id=docs>Docs</span> / <b id=page>Page</b> of <i>it</i></p>
+        <p>Title <svg id=icon width=9 height=9><rect width=9 height=9 /></svg></p>
+        <button>Save <b id=now>now</b></button><i role=tab>File <b id=shut>×</b></i>
+        <button><b id=send>Send</b></button><div id=around>All of <b>this</b></div>
+        <div contenteditable>Dear <b id=mention>Ann</b></div>
+        <script>
+          docs.onclick = icon.onpointerdown = () => {};
+          for (const one of [page, now, shut, send, around, mention]) {
+            one.addEventListener("click", () => {});
+          }
+        </script>""")
+    assert without_ids(shown) == [
+        'text "Home /"', 'text "Docs" clickable', 'text "/"', 'text "Page" clickable',
+        'text "of it"', 'text "Title"', "generic class=icon clickable", 'button "Save now"',
+        '  text "now" clickable', 'tab "File ×"', '  text "×" clickable', 'button "Send"',
+        'text "All of this"', 'textbox value="Dear Ann"',
+    ]  # fmt: skip
 
 
 def test_areas_of_a_picture_are_where_they_are_clicked(open_tree):
@@ -289,13 +360,16 @@ def test_areas_of_a_picture_are_where_they_are_clicked(open_tree):
         assert f'text "{name}"' in lines(after.observation)[1]
 
 
-def test_a_sealed_frame_without_scripts_is_read_and_used(open_tree):
+def test_a_sealed_frame_without_scripts_is_read_and_used(open_tree, pages):
+    pages.write(mail_html="<script>document.body.append('ran')</script><p>Three</p>")
     env, shown = open_tree("""
         <iframe sandbox srcdoc="<script>document.body.append('ran')</script>
           <details><summary>More</summary>Mail</details>"></iframe>
-        <iframe sandbox=allow-same-origin srcdoc="<p>Two</p>"></iframe>""")
+        <iframe sandbox=allow-same-origin srcdoc="<p>Two</p>"></iframe>
+        <iframe sandbox=allow-popups src=/mail.html></iframe>""")
     assert without_ids(shown) == [
-        "iframe", "  group", '    button "More" collapsed', "iframe", '  text "Two"'
+        "iframe", "  group", '    button "More" collapsed', "iframe", '  text "Two"',
+        "iframe", '  text "Three"',
     ]  # fmt: skip
     assert '    text "Mail"' in without_ids(lines(env.step(Click(3)).observation))
 

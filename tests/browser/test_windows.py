@@ -1,9 +1,9 @@
 """What a page does to its own window and document."""
 
 import pytest
-from support.own_pages import click, on_screens, texts
+from support.own_pages import TASK, click, on_screens, texts
 
-from pytest_miniwob_agent import Copy, Enter, Paste, Press, Select
+from pytest_miniwob_agent import ClickWith, CloseTab, Copy, Enter, Paste, Press, Select
 
 pytestmark = pytest.mark.integration
 
@@ -63,13 +63,51 @@ def show(pages):
 
 
 @pytest.mark.parametrize("name", HARMLESS)
-@pytest.mark.parametrize("more", ["", "act()"], ids=["later", "at once"])
+@pytest.mark.parametrize(
+    "more", ["", pytest.param("act()", marks=pytest.mark.sweep)], ids=["later", "at once"]
+)
 def test_what_a_page_does_to_its_window_does_not_end_the_item(show, name, more):
     script, remarks = HARMLESS[name]
     env, seen = show(script, more)
     seen = click(env, seen, "Act").observation
     assert click(env, seen, "Done").solved
     assert env.remarks() == remarks
+
+
+def test_no_click_opens_another_window_beside_a_page_of_ones_own(pages):
+    env, seen = pages.show(
+        f"""{TASK}<a href=/one.html>One</a><p id=host></p><script>
+          host.attachShadow({{ mode: "open" }}).innerHTML = "<a href=/two.html>Two</a>";
+        </script><iframe srcdoc="<a href=/three.html>Three</a>"></iframe>""",
+    )
+    for number, name in enumerate(("one", "two", "three"), start=1):
+        for more in ({"button": "middle"}, {"keys": ["CTRL"]}, {"keys": ["SHIFT"]}):
+            step = env.step(ClickWith(number, **more))
+            assert texts(step.observation) == texts(seen)
+        [said] = env.remarks()
+        assert said.startswith("a link was to open in another window")
+        assert said.endswith(f"/{name}.html")
+    assert env.step(CloseTab()).error == "there is no other tab"
+
+
+def test_a_link_in_a_frame_leads_to_the_frame_beside_it_that_it_names(pages):
+    pages.write(next_htm="<p>Next</p>")
+    env, seen = pages.show(
+        f"""{TASK}<iframe srcdoc="<a href=/next.htm target=other>Go</a>"></iframe>
+        <iframe name=other></iframe>"""
+    )
+    assert texts(click(env, seen, "Go").observation) == ["Go", "Next"]
+
+
+def test_a_page_hears_that_it_fills_the_screen_or_not(show):
+    env, seen = show("""document.fullscreenElement ? document.exitFullscreen()
+          : document.body.requestFullscreen();
+        document.onfullscreenchange = () => {
+          document.querySelector("p").textContent = document.fullscreenElement ? "full" : "small";
+        }""")
+    for said in ["full", "small"] * 5:
+        seen = click(env, seen, "Act").observation
+        assert said in texts(seen)
 
 
 @pytest.mark.parametrize(("script", "screen"), on_screens(EMPTYING))

@@ -40,7 +40,7 @@ STEPS = {
     "bootstrap": "click button Launch; click button Save; click button Menu; click link Action; "
     "click button Next >; click button Panel; click button Close",
     "chartjs": "at 330,200 img Sales by month",
-    "closed-shadow": "click generic",
+    "closed-shadow": "click button Buy",
     "codemirror": "mark textbox; type let y = 2;",
     "datatables": "enter searchbox Search: > Tokyo; click button Age: Activate to sort; click cell",
     "day-picker": "click button Monday, June 10th, 2024; click button Thursday, June 20th, 2024",
@@ -85,6 +85,8 @@ STEPS = {
     "react-suspense": "click button Open; click button Save",
     "resize-observer": "click button Widen; click button Wide",
     "select2": "click combobox; click option Ohio",
+    "shoelace": "click combobox Pick; click option Option 2; click checkbox Agree; "
+    "click button Open dialog; click button Confirm",
     "slots": "click button Inner",
     "sortablejs": "drag listitem Item A > listitem Item C",
     "tanstack-virtual": "scroll 15000; click text Row 500",

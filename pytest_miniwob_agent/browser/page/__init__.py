@@ -70,6 +70,9 @@ BINDING = f"miniwob{secrets.token_hex()}"
 """The function by which our own world of a page calls `gate`: no program is to add one of that
 name, which would do so too."""
 
+BEGUN = secrets.token_hex()
+"""The message by which a page asks its worker whether that has begun, and the answer."""
+
 WORLD = "miniwob-agent"
 """The name of our own world."""
 
@@ -107,7 +110,7 @@ def page_scripts(
     families = ", ".join(f'"{own_name(family)}"' for family in FAMILIES)
     constants = {
         "SCREENS": screens, "EPOCH": EPOCH_MS, "SETTLE": SETTLE_MS, "FINE_FRAME": FINE_FRAME_MS,
-        "OWN_HOST": OWN_HOST, "APP": app, "BINDING": BINDING, "DOMAIN": domain,
+        "OWN_HOST": OWN_HOST, "APP": app, "BEGUN": BEGUN, "BINDING": BINDING, "DOMAIN": domain,
         "FAMILIES": families, "NAME": secrets.token_hex(),
     }  # fmt: skip
     fonts = [(own_name(family), *sent_font(family)) for family in FONTS] if with_fonts else []
@@ -135,7 +138,7 @@ def worker_script(now: float, random: int | None = None) -> str:
     """
     # The generator (MINSTD) has states from 1 to 2**31 - 2.
     seed = 20_200_913 if random is None else random % (2**31 - 2) + 1
-    return linked(Path(__file__).parent / "worker.js", {"NOW": now, "SEED": seed})
+    return linked(Path(__file__).parent / "worker.js", {"NOW": now, "SEED": seed, "BEGUN": BEGUN})
 
 
 def linked(entry: Path, constants: Mapping[str, object]) -> str:

@@ -3,7 +3,9 @@
 
 import { plain } from "./world.js";
 import { frames } from "./settle.js";
-import { NEW, aimedAt, clipperOf, extent, inViewport, owner, parentOf, target, visible } from "./sight.js";
+import {
+  NEW, aimedAt, clipperOf, closedList, extent, inViewport, owner, parentOf, target, targetInSight, visible,
+} from "./sight.js";
 import { byId, squeeze } from "./leaves.js";
 
 const CENTRE = { block: "center", inline: "center", behavior: "instant" };
@@ -82,9 +84,19 @@ export const caret = (id, [x, y]) => {
   return [right - x < SPIN ? Math.floor(left + width / 4) : x, y];
 };
 
-// The points of places in elements, scrolled into sight together; or an error, as a string. A drag
-// goes along them. It does not begin on a button of a field for numbers by itself: the browser would
-// repeat that by real time.
+// The points of places in elements, if all are in sight; or an error, as a string. A drag goes along them.
+// It does not begin on a button of a field for numbers by itself: the browser would repeat that by real time.
+export const aimed = (places, several = places.length > 1) => {
+  const points = places.map(([id, at]) => spot(byId.get(id), at));
+  if (!places[0][1]) points[0] = caret(places[0][0], points[0]);
+  const out = points.findIndex((point, index) => !inSight(byId.get(places[index][0]), point));
+  const [[from], [to, end] = [from, true]] = places;
+  if (out < 0) return [points[0], ...(!end && across(byId.get(from), byId.get(to))) || points.slice(1)];
+  return `the element with id=${places[out][0]} can't be brought into sight`
+    + (several ? " together with the other" : " there");
+};
+
+// The same, with the places scrolled into sight.
 export const aim = async (places) => {
   for (const [id, at] of places) {
     const error = fault(id, at);
@@ -93,25 +105,22 @@ export const aim = async (places) => {
     plain(owner(aimedAt(byId.get(id))[0])).scrollIntoView(CENTRE);
     await frames();
   }
-  const points = places.map(([id, at]) => spot(byId.get(id), at));
-  if (!places[0][1]) points[0] = caret(places[0][0], points[0]);
-  const out = points.findIndex((point, index) => !inSight(byId.get(places[index][0]), point));
-  const [[from], [to, end] = [from, true]] = places;
-  if (out < 0) return [points[0], ...(!end && across(byId.get(from), byId.get(to))) || points.slice(1)];
-  return `the element with id=${places[out][0]} can't be brought into sight`
-    + (places.length > 1 ? " together with the other" : " there");
+  return aimed(places);
 };
 
-// The point to click of an element, scrolled into sight; null if that is impossible.
+// The point to click of an element, scrolled into sight; null if that is impossible. What stays in its place
+// when the page scrolls, such as a header, may cover it in the middle of the page, or at its edge.
+/** @type {ScrollLogicalPosition[]} */
+const TRIES = NEW ? ["center", "start", "end", "center", "center"] : Array(5).fill("center");
 export const reach = async (id) => {
   const element = byId.get(id);
   if (!plain(element)?.isConnected || !visible(element)) return null;
-  let tries = 0;
-  do {
-    plain(owner(aimedAt(element)[0])).scrollIntoView(CENTRE);
+  for (const block of TRIES) {
+    plain(owner(aimedAt(element)[0])).scrollIntoView({ ...CENTRE, block });
     await frames();
-  } while (!target(element) && ++tries < 5);
-  const point = spot(element);
+    if (target(element)) break;
+  }
+  const point = target(element) ?? (NEW ? targetInSight(element) : null) ?? spot(element);
   return inViewport(point) ? point : null;
 };
 
@@ -147,7 +156,7 @@ export const optionsOf = (list) => {
 };
 
 // The input that chooses an option, by its name or its text alone: the point to click and the number of steps
-// down from the first option. An error is a string.
+// down from the first option, and whether the list is open. An error is a string.
 export const option = async (id, wanted) => {
   const aimed = await aim([[id, null]]);
   if (typeof aimed === "string") return aimed;
@@ -160,7 +169,8 @@ export const option = async (id, wanted) => {
   const texts = usable(element).map((one) => squeeze(one.text));
   const at = names.indexOf(squeeze(wanted));
   const alike = texts.flatMap((text, place) => text === squeeze(wanted) ? [place] : []);
-  if (at >= 0 || alike.length === 1) return { point: aimed[0], down: at >= 0 ? at : alike[0] };
+  const open = !closedList(element);
+  if (at >= 0 || alike.length === 1) return { point: aimed[0], open, down: at >= 0 ? at : alike[0] };
   const few = (alike.length ? alike.map((place) => names[place]) : names).slice(0, 20).map(quote).join(", ");
   if (alike.length) return `the list with id=${id} has several options ${quote(wanted)}: ${few}`;
   return `the list with id=${id} has no option ${quote(wanted)}; it has ${few}`

@@ -3,7 +3,7 @@
 import { Fault, Main, inCore, isLeaving, outer, own, prepare, trial } from "./world.js";
 import { listen, listenAgain } from "./listeners.js";
 import { stay } from "./leaving.js";
-import { agents, offset, scrolled, survey, viewport } from "./frames.js";
+import { agents, placement, scrolled, survey, viewport } from "./frames.js";
 import { useFonts } from "./fonts.js";
 import { frames, live, loaded, preload, settle } from "./settle.js";
 import { body, hitAt } from "./sight.js";
@@ -15,7 +15,7 @@ import { gone, located, news } from "./locators.js";
 import { goalNow, markup } from "./html.js";
 import { follow, moves, pending, presume, settleFinely, step, takeChanges, wait, warmUp } from "./waiting.js";
 import { seen } from "./seen.js";
-import { aim, caret, option, reach, spinner } from "./aim.js";
+import { aim, aimed, caret, option, reach, spinner } from "./aim.js";
 import { covered, expect, missed } from "./effect.js";
 import { changed, set, setType, settable } from "./fields.js";
 import { boxes, point, sights, view } from "./picture.js";
@@ -56,6 +56,18 @@ const agentFor = ([first]) => {
   return inner || page();
 };
 
+// `aim` in several documents.
+const aimEach = async (places) => {
+  let found = [];
+  for (const way of ["aim", "aimed"]) {
+    found = [];
+    for (const place of places) found.push(await api.ask(way, [place], true));
+    const error = found.find((one) => typeof one === "string");
+    if (error) return error;
+  }
+  return found.flat();
+};
+
 // Read the page by a function; the next page in this trial goes on with the ids.
 const numbered = (reading) => {
   const found = reading();
@@ -64,6 +76,9 @@ const numbered = (reading) => {
 };
 
 const read = () => {
+  if (own && trial.seed === null) {
+    throw new Fault("the page is gone: a javascript: link has shown what it returned in its place");
+  }
   const verdict = judged();
   const reading = trial.tree ? "nested" : trial.full ? "shown" : "leaves";
   return {
@@ -85,7 +100,6 @@ const arrive = async () => {
     await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
   }
   await queued();
-  survey();
   Main.dress();
   if (trial.fault) throw new Fault(trial.fault);
   if (trial.seed === null) return;
@@ -117,6 +131,7 @@ const visited = (reading) => async (...values) => {
     if (isLeaving() && !found?.done) return { leaving: true };
     trial.count = 0;
     proofread();
+    survey();
     return { ...found, remarks: Main.takeRemarks() };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -212,8 +227,8 @@ const api = {
   decide: (reward) => Main.decide(reward),
   // Hand the trial over to the page that the browser goes to: this one may not hear of that.
   handOver: () => Main.handOver(),
-  // The visible page as HTML, and the ids in it.
-  html: () => isOver() ? ["", []] : numbered(page().markup),
+  // The visible or the whole page as HTML, and the ids in it.
+  html: (whole) => isOver() ? ["", []] : numbered(() => page().markup(whole)),
   view: (points, wanted) => view(page(), points, wanted),
   point,
   // Put a file, whose content is in Base64, into a file field.
@@ -227,13 +242,14 @@ const api = {
   // Call one of the functions below in the document that shows the task.
   ask: (name, ...values) => {
     const agent = agentFor(values);
+    if (name === "aim" && values[0].some((place) => agentFor([[place]]) !== agent)) return aimEach(values[0]);
     return agent === window.miniwobAgent || !agent.inside ? agent[name](...values)
       : agent.ask(name, ...values);
   },
   // True if an element with this id is in this document, or in a frame of it.
   has: (id) => byId.has(id) || agents().some((agent) => agent.has(id)),
   // What documents in frames of your own pages have in common with this one.
-  inside: own || outer ? { Main, counter, document, hitAt, offset, scrolled, useFonts, viewport } : null,
+  inside: own || outer ? { Main, counter, document, hitAt, placement, scrolled, useFonts, viewport } : null,
   settle,
   settleFinely,
   wait,
@@ -251,6 +267,7 @@ const api = {
   sights,
   reach,
   aim,
+  aimed,
   caret,
   spinner,
   covered,
@@ -265,7 +282,7 @@ const api = {
   range,
   option,
   marked,
-  copied: () => trial.clipboard,
+  copied: () => trial.clipboard["text/plain"] ?? "",
   located: (id) => ({ opened: trial.opened, ...located(id) }),
   news: (before, id) => ({ opened: trial.opened, url: location.href, alone: inCore() ? "it is judged by core.js"
     : Main.answered() ? "its page has a backend, task.api" : "", news: news(before), gone: gone(id) }),

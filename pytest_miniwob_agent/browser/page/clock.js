@@ -30,7 +30,7 @@ const { timers, tasks } = clock;
 let motion = null;
 export const moveWith = (found) => { motion = found; };
 // Events that come with a frame of the browser.
-export const FRAMED = ["close", "resize", "scroll", "scrollend", "select"];
+export const FRAMED = ["close", "fullscreenchange", "resize", "scroll", "scrollend", "select"];
 const WITH_FRAMES = `${Arrays.map(FRAMED, (type) => `[on${type}]`)}, [loading=lazy], [autofocus]`;
 // True if the next frame brings something that scripts may notice.
 export const framed = () => clock.framed ||= motion?.moves()

@@ -15,6 +15,37 @@ export const follow = (now, began) => {
     const ends = more?.end !== undefined || more?.duration !== undefined;
     return measure.call(performance, name, ends ? more : { ...more, end: now() - began });
   };
+  // What the browser has measured itself by real time, such as the loading of the page, took none. A time of
+  // 0 means that it has not happened yet, so what has happened gets the smallest time that a page is told.
+  const given = /^(mark|measure)$/;
+  const measured = (name, time, real) => {
+    if (name === "Notification") return now();
+    if (time === "duration") return 0;
+    if (time === "navigationId") return 1; // drawn at random
+    return real && (name === "PerformanceTiming" ? began : 0.1);
+  };
+  const names = "LargestContentfulPaint LayoutShift Notification PerformanceElementTiming PerformanceEntry "
+    + "PerformanceEventTiming PerformanceLongAnimationFrameTiming PerformanceLongTaskTiming "
+    + "PerformanceNavigationTiming PerformancePaintTiming PerformanceResourceTiming "
+    + "PerformanceScriptTiming PerformanceTiming VisibilityStateEntry";
+  for (const name of names.split(" ").filter((one) => self[one])) {
+    const { prototype } = self[name];
+    const { toJSON } = prototype;
+    const times = Object.getOwnPropertyNames(prototype).filter((one) =>
+      /(start|end|time|timestamp|duration|interactive|loading|complete|navigationId)$/i.test(one));
+    for (const time of times) {
+      const { get } = Object.getOwnPropertyDescriptor(prototype, time);
+      if (get) Object.defineProperty(prototype, time, { get() {
+        const real = get.call(this);
+        return given.test(this.entryType) && time !== "navigationId" ? real : measured(name, time, real);
+      } });
+    }
+    if (Object.hasOwn(prototype, "toJSON")) prototype.toJSON = function () {
+      const found = toJSON.call(this);
+      for (const time of Object.keys(found)) found[time] = this[time];
+      return found;
+    };
+  }
   self.File = new Proxy(File, { __proto__: null, construct: (target, { 0: parts, 1: name, 2: more }, made) =>
     construct(target, [parts, name, { lastModified: now(), ...more }], made) });
   const formats = Intl.DateTimeFormat.prototype;

@@ -3,9 +3,10 @@
 // task, which is in a frame.
 
 import {
-  DOMException, Element, Elements, JSON, Promise, URL, XMLHttpRequest, apply, navigation,
+  DOMException, Element, Elements, Events, HTMLInputElement, JSON, Promise, URL, XMLHttpRequest, apply, navigation,
 } from "./saved.js";
-import { own, remark, trial } from "./trial.js";
+import { outer, own, remark, trial } from "./trial.js";
+import { listen } from "./listeners.js";
 import { add } from "./clock.js";
 import { answered } from "./witness.js";
 
@@ -40,6 +41,19 @@ Element.prototype.requestPointerLock = () => {
   remark("the pointer was not locked");
   return Promise.reject(new DOMException("it can't be locked", "NotSupportedError"));
 };
+// What the browser shows to pick a date from is on no screen, begins with the machine's day, and gets the keys.
+if ((own || outer) && Constants.SCREENS >= 2) {
+  const PICKED = "[type=color], [type=date], [type=datetime-local], [type=month], [type=time], [type=week]";
+  const isPicked = (node) => node instanceof HTMLInputElement && Elements.matches(node, PICKED);
+  const { showPicker } = HTMLInputElement.prototype;
+  HTMLInputElement.prototype.showPicker = function () { if (!isPicked(this)) apply(showPicker, this, []); };
+  const refuse = (event) => { if (isPicked(Events.composedPath(event)[0])) Events.preventDefault(event); };
+  listen("click", refuse);
+  listen("keydown", (event) => {
+    const key = Events.key(event);
+    if (key === " " || key === "F4" || (key === "ArrowDown" && Events.altKey(event))) refuse(event);
+  });
+}
 // The answer of a browser that denies access, but by the page's clock.
 navigator.geolocation.getCurrentPosition = navigator.geolocation.watchPosition = (_, failed) =>
   add(() => failed?.(/** @type {any} */ ({ code: 1, message: "User denied Geolocation" })), 1, false, []);

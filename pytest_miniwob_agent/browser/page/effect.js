@@ -1,5 +1,5 @@
 // Whether an action has come to what it was for, if that can be checked: text in its field, a tick, a
-// choice, the focus, and a click on its element.
+// choice, the focus, a click on its element, and a form that is sent.
 
 import { outer, plain } from "./world.js";
 import { listen } from "./listeners.js";
@@ -41,7 +41,7 @@ const shownAs = (hit) => {
 };
 
 // The error of a control whose point belongs to another one; null if it does not. A transparent control
-// stands for what is drawn below it.
+// stands for what is drawn below it, and what is drawn beside it stands for it.
 const CONTROL = `a[href], button, input, select, summary, textarea, ${TICKED}, `
   + "[role=button], [role=combobox], [role=link], [role=menuitem], [role=option], [role=slider], [role=tab]";
 const controlAt = (node) => {
@@ -53,8 +53,8 @@ const DRAWN = { opacityProperty: true, visibilityProperty: true };
 export const covered = (id, [x, y]) => {
   const hit = hitAt(x, y);
   const [control, other] = [owner(byId.get(id)), hit].map(controlAt);
-  if (![control, other].every((one) => one && plain(one).checkVisibility(DRAWN))) return null;
-  const on = [control, ...control.labels ?? []];
+  if (!control || !other || !plain(other).checkVisibility(DRAWN)) return null;
+  const on = [control, ...control.labels ?? [], ...plain(control).checkVisibility(DRAWN) ? [] : [parentOf(control)]];
   return on.some((one) => within(one, hit)) || within(other, control) ? null
     : `the element with id=${id} is covered by ${shownAs(other)}`;
 };
@@ -95,16 +95,27 @@ const chosen = (id, list, at) => {
   };
 };
 
+// What the browser says at a field, which has the focus then, instead of sending its form.
+let stopped = null;
+listen("invalid", (event) => { stopped ??= event; });
+const refused = () => {
+  const field = stopped && !stopped.defaultPrevented ? focusedElement() : null;
+  if (!field || !within(stopped.target, field)) return null;
+  const { validationMessage: why } = stopped.target; // which only the scripts of a custom element know
+  return `${shownAs(field)} is not valid${why ? `: ${quote(why)}` : ""}`;
+};
+
 let unmet = () => null;
 
-// Say what the action that comes next is for: a click (`once`, or more often), text, or the option at a
-// place among those that can be chosen. Without an id, text is for what has the focus.
+// Say what the action that comes next is for: a click (`once`, or more often), text, keys, or the option at
+// a place among those that can be chosen. Without an id, text is for what has the focus.
 export const expect = (id, kind, value) => {
-  pressed = null;
+  pressed = stopped = null;
   const element = id === null ? focusedElement() : owner(byId.get(id));
   const known = id === null ? element : owner(fieldOf(id));
   const field = known instanceof HTMLLabelElement ? known.control ?? known : known;
   if (kind === "text") unmet = written(id, field, value);
+  else if (kind === "keys") unmet = () => null;
   else if (kind === "option") unmet = chosen(id, field, value);
   else unmet = clicked(id, element, field, kind === "once");
   const found = unmet;
@@ -113,7 +124,7 @@ export const expect = (id, kind, value) => {
 
 // Why the action has not come to that; null if it has, or if its element is gone.
 export const missed = () => {
-  const found = unmet();
+  const found = unmet() ?? refused();
   unmet = () => null;
   return found;
 };

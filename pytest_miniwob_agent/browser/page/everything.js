@@ -3,13 +3,13 @@
 // limits, scrolling, corners and looks.
 
 import { Main, outer, plain } from "./world.js";
-import { agentOf, viewport } from "./frames.js";
+import { agentOf } from "./frames.js";
 import { live } from "./settle.js";
 import {
-  NEW, body, childrenOf, clipperOf, extent, focusedElement, folding, hitAt, owner, parentOf, passed,
-  place, samples, target, visible, within,
+  NEW, body, childrenOf, closedList, extent, focusedElement, folding, hitAt, lands, owner, parentOf, passed, place,
+  samples, sighted, target, visible, within,
 } from "./sight.js";
-import { copied, described, idOf, ignored, squeeze } from "./leaves.js";
+import { copied, described, idOf, ignored, parted, squeeze } from "./leaves.js";
 import { channels, drawing, look, telling } from "./looks.js";
 import { marked } from "./selection.js";
 import { optionsOf } from "./aim.js";
@@ -20,18 +20,6 @@ const attribute = (around, name) => {
     if (value) return squeeze(value);
   }
   return "";
-};
-
-// The part of a node's box that is in the viewport and in all boxes that scroll.
-export const sighted = (node) => {
-  let { left, top, right, bottom } = extent(node);
-  const cut = (box) => {
-    [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
-    [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
-  };
-  cut(viewport());
-  for (let up = clipperOf(node); up; up = clipperOf(up)) cut(extent(up));
-  return { left, top, right, bottom };
 };
 
 // True if a part of a node is in sight, or all of it if it is smaller than a pixel.
@@ -45,7 +33,7 @@ export const inSight = (node) => {
 /** @param {(hit: any) => boolean} [counts] */
 export const covered = (node, counts = Boolean) => samples(node).every(([x, y]) => {
   const hit = hitAt(x, y);
-  return hit && counts(hit) && !within(owner(node), hit) && !within(hit, owner(node));
+  return hit && counts(hit) && !lands(owner(node), hit) && !within(hit, owner(node));
 });
 
 const states = (node, around) => {
@@ -227,8 +215,7 @@ export const gather = folding(function* (element) {
   if (!element || ignored(element)) return [];
   const inner = agentOf(element);
   if (inner) return entry(element, "").map((one) => ({ ...one, inner }));
-  const closed = element instanceof HTMLSelectElement && !element.multiple && element.size < 2;
-  if (closed || element instanceof HTMLTextAreaElement) return entry(element, "");
+  if (closedList(element) || element instanceof HTMLTextAreaElement) return entry(element, "");
   if (element instanceof HTMLOptionElement) return entry(element, squeeze(element.text));
   const within = [];
   for (const node of childrenOf(element)) {
@@ -238,8 +225,7 @@ export const gather = folding(function* (element) {
   const found = within.flat();
   if (element === body() || passed(element)) return found;
   if (found.every(({ node }) => node instanceof Text)) {
-    const { childElementCount, id } = plain(element);
-    const leaf = found.length || (!childElementCount && !WHOLE_PAGE.has(id))
+    const leaf = found.length || (!parted(element) && !WHOLE_PAGE.has(plain(element).id))
       || plain(element).matches("a, button, label") || framed(element, found) || painted(element);
     const parts = found.map(({ node }) =>
       (node.previousSibling instanceof Text ? "" : " ") + node.data);

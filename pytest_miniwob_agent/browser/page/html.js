@@ -1,4 +1,4 @@
-// The visible page as HTML, and the goal of a page with core.js, on the full screen with its pictures.
+// A page as HTML, and the goal of a page with core.js, on the full screen with its pictures.
 
 import { Fault, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
@@ -12,6 +12,7 @@ const VOID_TAGS = new Set(["input", "img"]);
 const STATE = new Set(["value", "checked", "selected"]);
 // Long attributes that say nothing beyond what can be seen.
 const IGNORED_ATTRIBUTES = /^(on|aria-)|^(style|role|tabindex|data-ref|data-tampered)$/;
+const NEVER_SHOWN = /^on|^(data-ref|data-tampered)$/; // nor on the whole page
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const escape = (string) => string.replace(/[&<>"]/g, (character) => ENTITIES[character]);
 
@@ -31,11 +32,11 @@ const showing = () => {
   });
 };
 
-const attributesOf = (element, id) => {
+const attributesOf = (element, id, left) => {
   const field = element instanceof HTMLInputElement || element instanceof HTMLOptionElement;
   const attributes = [["data-ref", id], ...[...plain(element).attributes]
     .map(({ name, value }) => [name, value])
-    .filter(([name]) => !IGNORED_ATTRIBUTES.test(name) && !(field && STATE.has(name)))];
+    .filter(([name]) => !left.test(name) && !(field && STATE.has(name)))];
   if (field) attributes.push(["value", shownValue(element)]);
   if (plain(element).checked) attributes.push(["checked", ""]);
   if (plain(element).selected) attributes.push(["selected", ""]);
@@ -49,20 +50,21 @@ const joined = (parts) => {
   return found.length ? `\n${found.join("\n")}\n` : "";
 };
 
-// The visible page as HTML, and the ids in it. Beyond `MOST_LEVELS`, some of which may be `around`
-// this document, elements follow the one that they are in.
-export const markup = (around = 0) => {
-  const [shown, shows] = [[], showing()];
+// The visible page as HTML, or the `whole` page with what is hidden, and the ids in it. Beyond
+// `MOST_LEVELS`, some of which may be `around` this document, elements follow the one that they are in.
+export const markup = (whole = false, around = 0) => {
+  const [shown, shows] = [[], whole ? (element) => !ignored(element) : showing()];
+  const left = whole ? NEVER_SHOWN : IGNORED_ATTRIBUTES;
   const written = folding(function* ([element, level]) {
     const id = idOf(element);
     shown.push(id);
     const tag = plain(element).tagName.toLowerCase();
-    const start = `<${tag}${attributesOf(element, id)}>`;
+    const start = `<${tag}${attributesOf(element, id, left)}>`;
     if (VOID_TAGS.has(tag)) return start;
     const inner = agentOf(element);
     let content = "";
     if (inner) {
-      const [within, below] = inner.markup(level + 1);
+      const [within, below] = inner.markup(whole, level + 1);
       content = within;
       shown.push(...below);
     } else if (element instanceof HTMLTextAreaElement) content = escape(element.value);
@@ -73,7 +75,7 @@ export const markup = (around = 0) => {
         if (node instanceof Element) { // a closed list has no boxes for its options
           if (node instanceof HTMLOptionElement || shows(node)) parts.push(yield [node, level + 1]);
         } else if (node instanceof Text) {
-          parts.push(text(node, element).length ? escape(node.data.replace(/\s+/g, " ")) : " ");
+          parts.push(whole || text(node, element).length ? escape(node.data.replace(/\s+/g, " ")) : " ");
         }
       }
       content = joined(parts) || escape(copied(element));

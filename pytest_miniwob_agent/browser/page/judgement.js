@@ -55,9 +55,9 @@ let setup = null; // of the declared task, while it runs
 const beginDeclared = async () => {
   seedRandom(trial.seed);
   if (trial.full) clock.frame = FINE_FRAME;
-  if (typeof declared().reward !== "function") {
+  if (declared().reward !== null && typeof declared().reward !== "function") {
     throw new Fault("task.reward is not a function: it must return a number from -1 to 1, 0 while "
-      + "the task is not decided");
+      + 'the task is not decided; or it is null, for items with reward="graders" in their marker');
   }
   checkRoutes();
   const end = clock.now + MOST_SETUP;

@@ -4,8 +4,8 @@ import { inCore, outer, own, plain, trial } from "./world.js";
 import { agentOf } from "./frames.js";
 import { listen } from "./listeners.js";
 import {
-  NEW, body, childrenOf, extent, focusedElement, folding, parentOf, passed, place, reachable,
-  recorded, target, thin, visible,
+  NEW, body, childrenOf, closedList, extent, focusedElement, folding, parentOf, passed, place, reachable,
+  recorded, skipped, target, thin, visible,
 } from "./sight.js";
 
 // What core.js adds to a page, and its goal, which is read elsewhere.
@@ -45,7 +45,7 @@ export const copied = (element) => {
 
 export const text = (node, parent) => {
   const rect = extent(node);
-  if (!visible(parent) || !reachable(rect, node)) return [];
+  if (!visible(parent) || !reachable(rect, node) || skipped(node)) return [];
   const [x, y] = place(rect, parent);
   return [{ id: null, tag: "text", text: squeeze(node.data), x, y, point: null }];
 };
@@ -105,6 +105,11 @@ export const described = (element, content, shown = element) => {
     placeholder: known.placeholder ?? "",
   };
 };
+
+// True for an element with others in it, which is no leaf itself. The title of a shape is none.
+export const parted = (element) =>
+  [...plain(element).children].some((one) => !(NEW && one.matches("svg :is(title, desc)")));
+
 const leaf = (element, content) => visible(element) && !thin(element) ? [described(element, content)] : [];
 
 // The visible leaves below an element, or the element itself if no element below it shows. A box
@@ -113,10 +118,7 @@ export const leaves = folding(function* (element) {
   if (!element || ignored(element)) return [];
   const inner = agentOf(element);
   if (inner) return visible(element) ? inner.leaves() : [];
-  if (element instanceof HTMLTextAreaElement) return leaf(element, "");
-  if (element instanceof HTMLSelectElement && !element.multiple && element.size < 2) {
-    return leaf(element, "");
-  }
+  if (element instanceof HTMLTextAreaElement || closedList(element)) return leaf(element, "");
   if (element instanceof HTMLOptionElement) return leaf(element, squeeze(element.text));
   const parts = [];
   for (const node of childrenOf(element)) {
@@ -125,8 +127,7 @@ export const leaves = folding(function* (element) {
   }
   const found = parts.flat();
   if (element === body() || passed(element) || found.some((leaf) => leaf.id !== null)) return found;
-  if (!found.length && plain(element).childElementCount
-    && !plain(element).matches("a, button, label")) {
+  if (!found.length && parted(element) && !plain(element).matches("a, button, label")) {
     return [];
   }
   return leaf(element, found.map((leaf) => leaf.text).join(" ") || copied(element));

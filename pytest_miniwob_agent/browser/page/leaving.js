@@ -1,7 +1,7 @@
 // Leaving your own pages: they may lead to each other, and to nothing else. Their author gets to
 // know what they ask for and do not get. Nothing here is done on the package's pages.
 
-import { Main, isLeaving, own, plain, trial } from "./world.js";
+import { Main, isLeaving, outer, own, plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
 
 const { APP } = Constants;
@@ -52,32 +52,38 @@ if (own) {
       leave();
     }
   });
+  // Whoever is asked then is let go (devtools.py), but a program may not answer. Where it goes back or forward,
+  // the event `navigate` comes only when the other page is there.
+  listen("beforeunload", (event) => {
+    if (trial.watched) event.stopImmediatePropagation();
+    if (!APP && !isLeaving()) Main.handOver();
+  });
+}
+
+if (own || outer) {
   // There is one window, but on apps: links and forms that name another one open in it.
   const stayHere = (element, attribute) => {
     const name = plain(element)?.getAttribute(attribute)
       ?? document.querySelector("base[target]")?.target;
     const known = !name || /^_(self|parent|top)$/i.test(name)
-      || document.querySelector(`iframe[name="${CSS.escape(name)}"]`);
+      || [window, parent, top].some(({ document: one }) =>
+        one.querySelector(`:is(iframe, frame)[name="${CSS.escape(name)}"]`));
     if (element && !known) plain(element).setAttribute(attribute, "_self");
   };
-  listen("click", (event) => {
-    if (APP) return;
-    const link = plain(event.target).closest?.("a[href], area[href]");
+  const followed = (event) => {
+    const link = event.composedPath().find((one) => one instanceof Element && one.matches("a[href], area[href]"));
+    if (APP || event.button === 2) return;
     stayHere(link, "target");
-    if (link && (event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
+    if (link && (event.button || event.ctrlKey || event.metaKey || event.shiftKey) && event.isTrusted) {
       event.preventDefault();
       remark(`a link was to open in another window, and was not followed: ${link.href}`);
     }
-  });
+  };
+  listen("click", followed);
+  listen("auxclick", followed);
   listen("submit", ({ target, submitter }) => {
     if (APP) return;
     stayHere(target, "target");
     if (submitter?.hasAttribute("formtarget")) stayHere(submitter, "formtarget");
-  });
-  // Nobody is there to be asked before the page is left. Where it goes back or forward, the event
-  // `navigate` comes only when the other page is there.
-  listen("beforeunload", (event) => {
-    event.stopImmediatePropagation();
-    if (!APP && !isLeaving()) Main.handOver();
   });
 }

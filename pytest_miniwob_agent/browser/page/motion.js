@@ -98,7 +98,10 @@ const advance = async (ms) => {
 
 if (active) {
   moveWith({ advance, busy, moves, nextFrame, turn });
-  move(document, Documents.getAnimations);
+  // The browser does not list what waits for its end.
+  let ending = [];
+  const unended = () => (ending = Arrays.filter(ending, (one) => Animations.playState(one) === "running"));
+  move(document, (tree) => Arrays.concat(Documents.getAnimations(tree), unended()));
   // The two clocks differ by the page's time.
   const shift = () => clock.now - began;
   const moved = (time, by) => (typeof time === "number" ? time + by : time);
@@ -113,6 +116,23 @@ if (active) {
     get() { return moved(apply(startTime.get, this, []), shift()); },
     set(time) { apply(startTime.set, this, [moved(time, -shift())]); },
   });
+
+  // What takes no time, as if motion is reduced, ends a ms later: with a frame of the browser otherwise.
+  const ends = (animation) => {
+    const effect = Animations.effect(animation);
+    if (!effect) return animation;
+    const { endTime, endDelay } = Effects.getComputedTiming(effect);
+    if (endTime === 0) Effects.updateTiming(effect, { endDelay: 1 });
+    if (endTime === 0 || endDelay > 0) Arrays.push(ending, animation);
+    return animation;
+  };
+  const { animate } = Element.prototype;
+  Element.prototype.animate = function (...options) { return ends(apply(animate, this, options)); };
+  const { play } = Animation.prototype;
+  Animation.prototype.play = function () {
+    apply(play, this, []);
+    ends(this);
+  };
 
   const { startViewTransition } = Document.prototype;
   const settled = async (promise) => {

@@ -3,10 +3,10 @@
 import { plain } from "./world.js";
 import { agentOf, agents } from "./frames.js";
 import { frames } from "./settle.js";
-import { body, extent, hitAt, parentOf, target, visible } from "./sight.js";
+import { body, extent, hitAt, parentOf, sighted, target, visible } from "./sight.js";
 import { byId, ids, squeeze } from "./leaves.js";
 import { channels } from "./looks.js";
-import { covered, gather, inSight, line, sighted } from "./everything.js";
+import { covered, gather, inSight, line } from "./everything.js";
 
 // The pointer, drawn for people who watch the window. It is not in the body, which is what is read,
 // and lets all events through to the element below.

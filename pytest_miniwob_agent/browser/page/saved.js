@@ -28,7 +28,8 @@ export const Arrays = methods(window.Array.prototype, "concat every filter forEa
 export const Strings = methods(String.prototype, "replace trim");
 export const Patterns = methods(RegExp.prototype, "exec");
 export const Events = {
-  ...methods(Event.prototype, "currentTarget preventDefault stopImmediatePropagation target type"),
+  ...methods(Event.prototype, "composedPath currentTarget preventDefault stopImmediatePropagation target type"),
+  ...methods(KeyboardEvent.prototype, "altKey key"),
   ...methods(MouseEvent.prototype, "relatedTarget"),
 };
 export const Targets = methods(EventTarget.prototype, "addEventListener dispatchEvent");
@@ -36,11 +37,11 @@ export const Elements = methods(
   Element.prototype, "getAttributeNames getBoundingClientRect id localName matches shadowRoot");
 export const Rects = methods(DOMRectReadOnly.prototype, "height width x y");
 export const Refs = methods(WeakRef.prototype, "deref");
-export const Nodes = methods(Node.prototype, "baseURI ownerDocument textContent");
+export const Nodes = methods(Node.prototype, "baseURI getRootNode ownerDocument textContent");
 export const Documents = methods(Document.prototype, "defaultView getAnimations querySelector querySelectorAll");
 export const Roots = methods(ShadowRoot.prototype, "getAnimations");
 export const Animations = methods(Animation.prototype, "effect playbackRate playState");
-export const Effects = methods(AnimationEffect.prototype, "getComputedTiming");
+export const Effects = methods(AnimationEffect.prototype, "getComputedTiming updateTiming");
 export const Fragments = methods(DocumentFragment.prototype, "querySelectorAll");
 export const Channels = methods(MessageChannel.prototype, "port1 port2");
 export const Ports = methods(MessagePort.prototype, "close postMessage start");

@@ -3,9 +3,9 @@
 
 import { plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
-import { agentOf, moved } from "./frames.js";
+import { agentOf, agents, moved } from "./frames.js";
 import { frames } from "./settle.js";
-import { hitAt, owner, parentOf, recorded, visible, within } from "./sight.js";
+import { NEW, hitAt, owner, parentOf, recorded, visible, within } from "./sight.js";
 import { byId } from "./leaves.js";
 import { aim, caret, quote } from "./aim.js";
 
@@ -19,24 +19,35 @@ export const marked = () => {
   return (typeof selectionStart === "number" && value.slice(selectionStart, selectionEnd))
     || getSelection().toString();
 };
-listen("copy", (event) => {
-  trial.clipboard = marked() || trial.clipboard;
+// Scripts of the page hear of a use of it with what is in it, and may do all of it themselves.
+const clipboard = (type, done) => listen(type, (event) => {
+  if (!event.isTrusted) return;
   event.preventDefault();
+  if (recorded || !NEW) return done();
+  event.stopImmediatePropagation();
+  const clipboardData = new DataTransfer();
+  if (type === "paste") Object.entries(trial.clipboard).forEach((entry) => clipboardData.setData(...entry));
+  const own = new ClipboardEvent(type, { clipboardData, bubbles: true, cancelable: true, composed: true });
+  if (event.composedPath()[0].dispatchEvent(own)) return done();
+  if (type === "paste") return;
+  trial.clipboard = Object.fromEntries(clipboardData.types.map((kind) => [kind, clipboardData.getData(kind)]));
 });
-listen("cut", (event) => {
+const keep = (text) => { if (text) trial.clipboard = { "text/plain": text }; };
+clipboard("copy", () => keep(marked()));
+clipboard("cut", () => {
   const cut = marked();
-  if (cut && document.execCommand("delete")) trial.clipboard = cut;
-  event.preventDefault();
+  if (cut && document.execCommand("delete")) keep(cut);
 });
-listen("paste", (event) => {
-  event.preventDefault();
-  document.execCommand("insertText", false, trial.clipboard);
-});
+clipboard("paste", () => { document.execCommand("insertText", false, trial.clipboard["text/plain"] ?? ""); });
 
-// True if the browser has begun to drag something itself since the mouse was pressed.
+// True if the browser has begun to drag something itself, here or in a frame, since this was asked before.
 let begun = null;
 listen("dragstart", (event) => { begun = event; });
-export const dragged = () => Boolean(begun && !begun.defaultPrevented);
+export const dragged = () => {
+  const found = [begun && !begun.defaultPrevented, ...agents().map((agent) => agent.dragged())];
+  begun = null;
+  return found.some(Boolean);
+};
 
 const selecting = () => Boolean(document.activeElement?.matches("input, textarea, select"))
   || getSelection().type === "Range";

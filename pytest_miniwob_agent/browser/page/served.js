@@ -14,6 +14,7 @@ import { download, stay, told } from "./network.js";
 import { wires } from "./sockets.js";
 import { internals } from "./internals.js";
 import "./dialogs.js";
+import "./shadows.js";
 import { check, perturb, play } from "./perturb.js";
 import {
   begin, decide, goOn, handOver, isOver, judged, payload, settingUp, words,
@@ -107,7 +108,7 @@ const shared = Object.freeze({
   get asked() { return trial.asked; },
   get opened() { return trial.opened; },
   get clipboard() { return trial.clipboard; },
-  set clipboard(text) { trial.clipboard = text; },
+  set clipboard(held) { trial.clipboard = held; },
 });
 
 Object.defineProperty(window, "miniwobAgent", {

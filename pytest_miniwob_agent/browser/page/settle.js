@@ -4,7 +4,7 @@
 import { Main, isLeaving, own } from "./world.js";
 import { listen } from "./listeners.js";
 import { NEW } from "./sight.js";
-import { agents, arrived, offset, unseal } from "./frames.js";
+import { agents, arrived, placement, unseal } from "./frames.js";
 import { useFonts } from "./fonts.js";
 
 const { SETTLE } = Constants;
@@ -81,8 +81,8 @@ export const preload = () => {
 let notified = null;
 listen("mouseover", ({ isTrusted, target }) => { if (isTrusted) notified = target; });
 listen("mousemove", (event) => {
-  const [x, y] = offset();
-  live.pointer = [event.clientX + x, event.clientY + y];
+  const { x, y } = placement().transformPoint({ x: event.clientX, y: event.clientY });
+  live.pointer = [x, y];
 });
 export const hover = async () => {
   if (live.pointer && document.elementFromPoint(...live.pointer) !== notified) await nextFrame();

@@ -1,7 +1,7 @@
 // Geometry of elements: which can be seen, where they are, and where a click lands on them.
 
-import { outer, own, plain } from "./world.js";
-import { moved, offset, scrolled, viewport } from "./frames.js";
+import { outer, own, plain, trial } from "./world.js";
+import { moved, placement, scrolled, viewport } from "./frames.js";
 
 export const recorded = !own && !outer; // pages of the package are read as in their recordings
 export const NEW = Constants.SCREENS >= 2; // false if a recording was begun with the first version of screens
@@ -41,9 +41,9 @@ export const within = (element, node) => {
 // The element at a point of the viewport.
 export const hitAt = (x, y) => {
   if (outer && outer.hitAt(x, y) !== frameElement) return null;
-  const [left, top] = offset();
+  const inside = placement().inverse().transformPoint({ x, y });
   /** @type {[number, number]} */
-  const point = [x - left, y - top];
+  const point = [inside.x, inside.y];
   let hit = document.elementFromPoint(...point);
   for (;;) {
     const inner = plain(hit)?.shadowRoot?.elementFromPoint(...point);
@@ -152,8 +152,9 @@ export const reachable = (rect, node) => {
       [top, bottom] = [box.top, box.bottom];
     }
   }
+  const { a, d } = placement(); // in a frame that is turned over, the other sides can be scrolled to
   return Math.round(right - left) > 1 && Math.round(bottom - top) > 1
-    && right + scrolled()[0] > 0 && bottom + scrolled()[1] > 0;
+    && (a < 0.001 || right + scrolled()[0] > 0) && (d < 0.001 || bottom + scrolled()[1] > 0);
 };
 
 // A box of two pixels at most: how many of them shrunk text gets differs from browser to browser.
@@ -189,8 +190,18 @@ export const thin = (node) => {
   return Math.min(width, height) <= 1 && Math.max(width, height) > 2;
 };
 
+// True for a drop-down list whose options are not on the page. Those of a list with a style of its own are,
+// once it is open.
+export const closedList = (element) => element instanceof HTMLSelectElement && !element.multiple && element.size < 2
+  && !(NEW && plain(element).matches(":open") && getComputedStyle(element).appearance === "base-select");
+
+// True for a text right in an element whose contents are not drawn.
+export const skipped = (node) => (NEW || trial.tree) && node instanceof Text && Boolean(node.parentElement)
+  && (plain(node.parentElement).matches("details:not([open])")
+    || getComputedStyle(node.parentElement).contentVisibility === "hidden");
+
 export const visible = (node) => {
-  if (!shows(owner(node))) return false;
+  if (!shows(owner(node)) || skipped(node)) return false;
   const rect = extent(node);
   const { left, top, width, height } = rect;
   return reachable(thin(node) ? new DOMRect(left - 1, top - 1, width + 2, height + 2) : rect, node)
@@ -237,14 +248,37 @@ export const aimedAt = (node) => {
   return texts.length ? texts : [node];
 };
 
+// The part of a node's box that is in the viewport and in all boxes that scroll.
+export const sighted = (node) => {
+  let { left, top, right, bottom } = extent(node);
+  const cut = (box) => {
+    [left, right] = [Math.max(left, box.left), Math.min(right, box.right)];
+    [top, bottom] = [Math.max(top, box.top), Math.min(bottom, box.bottom)];
+  };
+  cut(viewport());
+  for (let up = clipperOf(node); up; up = clipperOf(up)) cut(extent(up));
+  return { left, top, right, bottom };
+};
+
+// True if a click on what is hit goes to an element: it is in the element, or in a label of it.
+export const lands = (element, hit) => within(element, hit)
+  || (NEW && !recorded && [...plain(element).labels ?? []].some((label) => within(label, hit)));
+
 // A point at which a click lands on the element, its middle if possible; null if the
 // element is out of sight or covered.
 export const target = (node) => {
   const aimed = aims.has(node) && plain(node).matches("a, button") ? [...aimedAt(node), node] : aimedAt(node);
   for (const [x, y] of aimed.flatMap(samples).slice(0, 9 * LINES)) {
-    if (within(owner(node), hitAt(x, y))) return [x, y];
+    if (lands(owner(node), hitAt(x, y))) return [x, y];
   }
   return null;
+};
+
+// The middle of the part of an element that is in sight; null if a click there does not land on it.
+export const targetInSight = (node) => {
+  const { left, top, right, bottom } = sighted(node);
+  const [x, y] = [Math.floor((left + right) / 2), Math.floor((top + bottom) / 2)];
+  return left < right && top < bottom && lands(owner(node), hitAt(x, y)) ? [x, y] : null;
 };
 
 /** @param {number[]} point */

@@ -5,7 +5,7 @@
 import { Main, outer, plain } from "./world.js";
 import { agentOf } from "./frames.js";
 import {
-  NEW, aims, body, childrenOf, extent, focusedElement, folding, owner, parentOf, place, target, visible,
+  NEW, aims, body, childrenOf, closedList, extent, focusedElement, folding, owner, parentOf, place, target, visible,
 } from "./sight.js";
 import { IGNORED_TAGS, described, idOf, ignored, squeeze } from "./leaves.js";
 import { edits, spaced, written } from "./editors.js";
@@ -208,6 +208,23 @@ const shownFor = (field) => {
   return up && up !== body() && visible(up) ? up : null;
 };
 
+// True for a part of a line that listens for clicks: it is a line of its own then, unless it is all of a control.
+const SHELLS = "a[href], button, label, option, summary, [role=button], [role=link], [role=menuitem], "
+  + "[role=option], [role=tab]";
+const isPart = (element) => {
+  const shell = plain(element).closest(SHELLS);
+  return !shell || (shell !== element && squeeze(shell.textContent) !== squeeze(element.textContent));
+};
+const listens = (element) => NEW && getComputedStyle(element).display.startsWith("inline")
+  && !plain(element).isContentEditable && isPart(element)
+  && !element.dispatchEvent(new Event(`${Constants.NAME} press`, { cancelable: true }));
+
+// True for a label of a field that does not show: it is used instead.
+const stands = (element) => {
+  const field = NEW && element instanceof HTMLLabelElement ? plain(element).control : null;
+  return Boolean(field) && !shownFor(field);
+};
+
 // True for a drawing that has more to it than its shape.
 const told = (drawing) => drawing.textContent.trim() || acts(drawing);
 
@@ -299,11 +316,13 @@ const generic = (element, inner) => {
   const around = ports(element, inner);
   const kids = [...inner.filter((kid) => !around.includes(kid.node)),
     ...around.map((node) => ({ node, role: "generic", text: tip(node), kids: [], acting: true }))];
-  const [acting, name] = [around.length > 0 || acts(element), tip(element)];
+  const leaf = !kids.length || (kids.length === 1 && isText(kids[0]));
+  const heard = leaf && element !== body() && listens(element);
+  const [acting, name] = [around.length > 0 || acts(element) || heard, tip(element)];
   if (kids.length === 1 && isText(kids[0]) && (visible(element) || kids[0].node === element)) {
-    const flows = getComputedStyle(element).display.startsWith("inline") && !acting;
+    const flows = getComputedStyle(element).display.startsWith("inline") && !acting && !stands(element);
     const text = flows ? kids[0].text : ` ${kids[0].text} `;
-    return [{ ...kids[0], node: element, text, acting, flows, title: name || kids[0].title }];
+    return [{ ...kids[0], node: element, text, acting, heard, flows, title: name || kids[0].title }];
   }
   if (acting && !name && wraps(element, kids)) return kids;
   const says = name && !kids.some((kid) => squeeze(kid.text ?? "") === name);
@@ -314,7 +333,7 @@ const generic = (element, inner) => {
     && (painted(element) || pictured(element) || plain(element).localName.includes("-")
       || (NEW && getComputedStyle(element).backgroundImage !== "none"));
   return text || acting || shown || name
-    ? [{ node: element, role: text ? "text" : "generic", text: text || name, kids, acting }] : [];
+    ? [{ node: element, role: text ? "text" : "generic", text: text || name, kids, acting, heard }] : [];
 };
 
 // What an element comes to, given what is in it.
@@ -341,10 +360,17 @@ const close = ({ node: element, role, kids: found }) => {
     return [{ ...item, shows: texts === name ? "" : texts, kids: [] }];
   }
   const labelled = name && !textual && (NEW ? NAMED_BY_CONTENT.has(role) : widget);
+  const captions = kids.filter((kid) => kid.role === "text" && squeeze(kid.text) === name);
   const kept = byContent || labelled ? kids.filter((kid) => !isDecor(kid) && !says(kid))
-    : kids.filter((kid) => !isText(kid) || squeeze(kid.text) !== name); // such as a caption
-  return [{ ...item, kids: kept, aim: byContent ? aim : null }];
+    : kids.filter((kid) => !(captions.includes(kid) && isText(kid)));
+  const captioned = NEW && captions.length > 0 && !labelled && !scrolls(element);
+  const caption = captioned ? [...captions.flatMap((kid) => kid.aim ?? []), element] : null;
+  return [{ ...item, kids: kept, aim: byContent ? aim : caption }];
 };
+
+// What an element comes to, in which no text goes on behind a block.
+const ended = (element, items) => !NEW || /^(inline|contents)/.test(getComputedStyle(element).display) ? items
+  : items.map((item) => item.flows ? { ...item, text: ` ${item.text} `, flows: false } : item);
 
 // A node that is begun: null where nothing of it shows, else an item with what is in it to come.
 const open = (node) => {
@@ -354,10 +380,7 @@ const open = (node) => {
   }
   if (node instanceof Text || plain(node).localName === "br") {
     const text = node.data?.trim() ? node.data : " ";
-    const { parentElement: around } = node;
-    const shut = plain(around)?.matches("details:not([open])")
-      || (around && getComputedStyle(around).contentVisibility === "hidden");
-    return text === " " || (visible(node) && !shut)
+    return text === " " || visible(node)
       ? { node, role: "text", text, flows: true, aim: [node] } : null;
   }
   if (!(node instanceof Element) || ignored(node)) return null;
@@ -367,7 +390,7 @@ const open = (node) => {
   if (!ticked && !boxless && !mapped && !plain(node).checkVisibility()) return null;
   const inner = agentOf(node);
   const role = (roleOf(node) || (attribute(node, "role") ?? "")).replace(NEW ? NOTHING : NO_ROLE, "");
-  const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && plain(node).matches("select"));
+  const leaf = inner || plain(node).matches(LEAVES) || (role === "combobox" && closedList(node));
   if (inner && visible(node)) return { node, role, text: nameOf(node, "")[0], kids: [], inner };
   return { node, role, kids: [], left: leaf ? [] : listed(node) };
 };
@@ -384,7 +407,7 @@ const grown = folding(function* (node) {
   here.kids.push(...words("::before"));
   for (const child of here.left) for (const one of yield child) here.kids.push(one);
   here.kids.push(...words("::after"));
-  return close(here);
+  return ended(node, close(here));
 });
 
 // Whether a node is out of sight, or under what a person sees.
@@ -395,7 +418,7 @@ const hidden = (node, point) => {
   return !point && covered(node, opaque) ? "covered" : "";
 };
 
-const states = ({ node, shown, role, kids }, point, { focus, active }) => {
+const states = ({ node, shown, role, kids, heard }, point, { focus, active }) => {
   const aria = (name) => attribute(node, `aria-${name}`) ?? "";
   const either = (state, own) => {
     const value = own ? "true" : aria(state);
@@ -414,7 +437,7 @@ const states = ({ node, shown, role, kids }, point, { focus, active }) => {
     ...["invalid", "sort", "haspopup", "current", "busy"].map((state) => either(state)),
     either("modal", plain(node).matches("dialog:modal")),
     node === focus ? "focused" : node === active ? "active" : "",
-    /^(generic|text)$/.test(role) && clickable(node) ? "clickable" : "",
+    /^(generic|text)$/.test(role) && (heard || clickable(node)) ? "clickable" : "",
     NEW && (plain(node).matches("[draggable=true], .ui-draggable") || points(node, /grab|move/)) ? "draggable" : "",
     kids?.length ? "" : hidden(shown ?? node, point),
   ].filter(Boolean).join(" ");

@@ -91,7 +91,7 @@ const fresh = {
   asked: false, // true if dialogs are answered: since the trial has begun, and by programs that hear of them
   nextId: 1, // of elements
   opened: false, // true in a window that a page of an app has opened
-  clipboard: "",
+  clipboard: /** @type {Record<string, string>} */ ({}), // by media types
   .../** @type {{}} */ (goesOn("trial", null, () => ({ ...trial, count: trial.count + 1 }))),
 };
 /** @typedef {Pick<typeof fresh, keyof typeof fresh>} Trial */

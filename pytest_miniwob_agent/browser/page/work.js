@@ -2,16 +2,18 @@
 // of the browser is waited for, and no page time passes meanwhile.
 
 import {
-  Arrays, DOMException, Element, Object, Patterns, Promise, String, Strings, Targets, apply,
-  construct, navigation,
+  Arrays, DOMException, Element, Events, Number, Object, Patterns, Promise, String, Strings, Targets, WeakMap,
+  XMLHttpRequest, apply, construct, methods, navigation,
 } from "./saved.js";
 import { outer, own, remark, trial } from "./trial.js";
 import { FRAMED, add, began, clock, end, observed, remove, start, work } from "./clock.js";
 import { follow } from "./clocks.js";
 
 if (own || outer) {
-  const { AbortController, Atomics, BroadcastChannel, HTMLImageElement, ReadableStream } =
-    window;
+  const {
+    AbortController, Atomics, Blob, BroadcastChannel, FormData, HTMLImageElement, ProgressEvent, ReadableStream,
+    URLSearchParams,
+  } = window;
 
   const each = (names, run) => Arrays.forEach(names.split(" "), run);
   // Have a function of the browser called by `run` of it, `this` and the values.
@@ -41,10 +43,16 @@ if (own || outer) {
   if (window.isSecureContext) {
     FileSystemWritableFileStream.prototype.close = WritableStream.prototype.close;
     // As for actions (page/selection.js), the clipboard is the page's own.
-    Clipboard.prototype.readText = async () => trial.clipboard;
-    Clipboard.prototype.writeText = async (text) => { trial.clipboard = `${text}`; };
-    Clipboard.prototype.write = async ([item]) => {
-      trial.clipboard = await (await item.getType("text/plain")).text();
+    const { ClipboardItem } = window;
+    Clipboard.prototype.readText = async () => trial.clipboard["text/plain"] ?? "";
+    Clipboard.prototype.writeText = async (text) => { trial.clipboard = { "text/plain": `${text}` }; };
+    Clipboard.prototype.read = async () =>
+      Object.keys(trial.clipboard).length ? [new ClipboardItem(trial.clipboard)] : [];
+    Clipboard.prototype.write = async ({ 0: item }) => {
+      const held = {};
+      const texts = Arrays.filter(item.types, (type) => Patterns.exec(/^text\//, type));
+      await Promise.all(Arrays.map(texts, async (type) => { held[type] = await (await item.getType(type)).text(); }));
+      trial.clipboard = held;
     };
   }
   each("BaseAudioContext Blob Cache CacheStorage Clipboard CookieStore FileSystemDirectoryHandle "
@@ -52,6 +60,7 @@ if (own || outer) {
     + "HTMLImageElement IDBFactory MediaCapabilities MediaDevices NavigatorUAData OffscreenCanvas "
     + "OfflineAudioContext Permissions Response StorageManager SubtleCrypto",
   (name) => window[name] && watch(window[name].prototype)); // pages by plain HTTP lack some
+  watch(Document.prototype, ["exitFullscreen"]);
   watch(Element.prototype, ["requestFullscreen"]);
   watch(Navigator.prototype, ["getBattery"]);
   watch(Notification, ["requestPermission"]);
@@ -108,16 +117,23 @@ if (own || outer) {
       return apply(run, self, values);
     });
   });
+  // Of the elements that listen for clicks, our own world asks which do by an event that they answer.
+  const PRESSES = ["click", "mousedown", "pointerdown"];
+  const listened = (target, type) => {
+    clock.framed ||= Arrays.includes(FRAMED, type);
+    const pressed = Arrays.includes(PRESSES, type) && target instanceof Element;
+    if (pressed) Targets.addEventListener(target, `${Constants.NAME} press`, Events.preventDefault);
+  };
   replace(EventTarget.prototype, "addEventListener", (run, self, values) => {
-    clock.framed ||= Arrays.includes(FRAMED, `${values[0]}`);
+    listened(self, `${values[0]}`);
     apply(run, self, values);
   });
-  [HTMLElement.prototype, Document.prototype, window].forEach((owner) => {
-    Arrays.forEach(FRAMED, (type) => {
+  [Element.prototype, HTMLElement.prototype, SVGElement.prototype, Document.prototype, window].forEach((owner) => {
+    Arrays.forEach(Arrays.concat(FRAMED, PRESSES), (type) => {
       const name = `on${type}`;
       const { set, ...rest } = Object.getOwnPropertyDescriptor(owner, name) ?? {};
       if (set) Object.defineProperty(owner, name, { ...rest, set(value) {
-        clock.framed = true;
+        if (value) listened(this, type);
         apply(set, this, [value]);
       } });
     });
@@ -182,7 +198,8 @@ if (own || outer) {
     });
   });
 
-  // Workers run in real time. One that answers each message once is waited for.
+  // Workers run in real time. One is waited for until its script has run, and if it answers each message once.
+  const { data: dataOf } = methods(MessageEvent.prototype, "data");
   each("SharedWorker Worker", (name) => replaceClass(name, (worker, { 0: address }) => {
     remark(`a worker was started, which runs in real time: ${
       `${address}`.replace(/^blob:.*/, "a blob")}`);
@@ -190,8 +207,20 @@ if (own || outer) {
     const questions = [];
     let patient = true;
     const answered = (count) => Arrays.forEach(Arrays.splice(questions, 0, count), end);
-    Targets.addEventListener(port, "message", () => answered(1));
-    Targets.addEventListener(worker, "error", () => answered(1));
+    const begun = {};
+    if (port === worker) {
+      start(begun, "a worker");
+      worker.postMessage(Constants.BEGUN);
+    }
+    Targets.addEventListener(port, "message", (event) => {
+      if (dataOf(event) !== Constants.BEGUN) return answered(1);
+      Events.stopImmediatePropagation(event);
+      end(begun);
+    });
+    Targets.addEventListener(worker, "error", () => {
+      answered(1);
+      end(begun);
+    });
     replace(port, "postMessage", (run, self, values) => {
       apply(run, self, values);
       if (!patient) return;
@@ -202,6 +231,7 @@ if (own || outer) {
     if (port === worker) replace(port, "terminate", (run, self, values) => {
       apply(run, self, values);
       answered(Infinity);
+      end(begun);
     });
   }));
 
@@ -255,10 +285,55 @@ if (own || outer) {
     return found;
   });
 
+  // A request's time-out follows the page's clock. What it uploads has arrived when its answer comes, as the
+  // browser itself sends nothing.
+  const uploads = new WeakMap(); // request -> the bytes
+  const limits = new WeakMap(); // request -> ms
+  const size = (body) => {
+    if (body instanceof FormData) return [...body.values()].reduce((sum, value) => sum + size(value), 0);
+    return new Blob([body instanceof URLSearchParams ? `${body}` : body]).size;
+  };
+  const told = (target, type, loaded = 0) => Targets.dispatchEvent(target,
+    new ProgressEvent(type, { lengthComputable: loaded > 0, loaded, total: loaded }));
+  replaceClass("XMLHttpRequest", (request) => {
+    Targets.addEventListener(request, "readystatechange", () => {
+      if (request.readyState < 2 || !uploads.has(request)) return;
+      const bytes = uploads.get(request);
+      uploads.delete(request);
+      if (request.readyState === 2) each("progress load loadend", (type) => told(request.upload, type, bytes));
+    });
+    Targets.addEventListener(request, "abort", (event) => {
+      if (!limits.get(request)?.over) return;
+      Events.stopImmediatePropagation(event);
+      told(request, "timeout");
+    });
+  });
+  Object.defineProperty(XMLHttpRequest.prototype, "timeout", {
+    get() { return limits.get(this)?.ms ?? 0; },
+    set(ms) { limits.set(this, { ms: Number(ms) || 0, over: false }); },
+  });
+  replace(XMLHttpRequest.prototype, "send", (run, self, values) => {
+    const { 0: body } = values;
+    const limit = limits.get(self);
+    apply(run, self, values);
+    if (typeof body === "string" ? body : body && !(body instanceof Document)) uploads.set(self, size(body));
+    if (!limit?.ms) return;
+    limit.over = false;
+    const timer = add(() => {
+      limit.over = true;
+      self.abort();
+    }, limit.ms, false, []);
+    Targets.addEventListener(self, "loadend", () => remove(timer));
+  });
+
   // The browser's other clocks use the page's clock too.
   Object.defineProperty(document, "lastModified", { value: "01/01/2020 00:00:00" });
   Object.defineProperty(IntersectionObserverEntry.prototype, "time", { get: () => clock.now - began });
   follow(() => clock.now, began);
+  const { connection } = /** @type {any} */ (navigator);
+  if (connection) Object.defineProperties(Object.getPrototypeOf(connection), { // measured, too
+    downlink: { get: () => 10 }, rtt: { get: () => 50 },
+  });
 
   // Cookies that scripts set last as long as the trial, unless they have ended by the page's clock.
   const { parse } = window.Date;

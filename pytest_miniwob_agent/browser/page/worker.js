@@ -18,3 +18,11 @@ Math.random = () => {
   return state / 2147483647;
 };
 follow(() => NOW, NOW);
+
+// Say once the worker's own script has run: what it sends by itself has gone by then.
+const { postMessage } = self; // a shared one has none
+self.addEventListener("message", (event) => {
+  if (event.data !== Constants.BEGUN) return;
+  event.stopImmediatePropagation();
+  postMessage(Constants.BEGUN);
+});
