@@ -40,6 +40,7 @@ TEXT = re.compile(r"text/|json|javascript|xml|urlencoded", re.IGNORECASE)
 CLOCK = "seconds since 1970, such as datetime(2030, 1, 1, tzinfo=UTC).timestamp()"
 
 _REFRESH = re.compile(rb"(<meta[^>]+http-equiv\s*=\s*[\"']?)refresh", re.IGNORECASE)
+_CLOSED = re.compile(rb"(<template\b[^>]*?\sshadowrootmode\s*=\s*[\"']?)closed\b", re.IGNORECASE)
 _BOUNDARY = re.compile(rb"\A--(-+WebKitFormBoundary\w+)")
 
 
@@ -185,14 +186,36 @@ def app_hint(given: object) -> str:
     return hint if re.search(r"\bhttps?:/", str(given)) else ""
 
 
-def without_refresh(answer: PageResponse) -> PageResponse:
-    """Return a document whose refresh uses the page's clock (page/network.js)."""
+def _unsealed(policies: str) -> str:
+    """Return policies whose sandbox lets a document be read; scripts run in it as before."""
+    found = []
+    for policy in policies.split(","):
+        words = [words for each in policy.split(";") if (words := each.split())]
+        for sandbox in [each for each in words if each[0].lower() == "sandbox"]:
+            if "allow-scripts" not in map(str.lower, sandbox):
+                words.insert(0, ["script-src", "'none'"])  # the first one counts
+            sandbox += ["allow-same-origin", "allow-scripts"]
+        found.append("; ".join(map(" ".join, words)))
+    return ", ".join(found)
+
+
+def make_readable(answer: PageResponse) -> PageResponse:
+    """Return a document that can be read: not in a sandbox, with open shadow trees.
+
+    A refresh uses the page's clock (page/network.js), and the trees are closed to scripts
+    (page/shadows.js), but for those that the document declares.
+    """
     if "html" not in (answer.header("content-type") or "html"):
         return answer
     body = _REFRESH.sub(rb"\1miniwob-refresh", answer.body)
+    body = _CLOSED.sub(rb"\1open", body)
     if after := answer.header("refresh"):
         body += f'<meta http-equiv="miniwob-refresh" content="{escape(after)}">'.encode()
-    headers = [(name, value) for name, value in answer.headers if name.lower() != "refresh"]
+    headers = [
+        (name, _unsealed(value) if name.lower() == "content-security-policy" else value)
+        for name, value in answer.headers
+        if name.lower() != "refresh"
+    ]
     return replace(answer, headers=headers, body=body)
 
 
@@ -236,12 +259,22 @@ class AppTrial:
         the query if there is no body; others don't matter. What a page says on a socket has
         the method `SEND`.
         """
-        return any(
-            one.method == method
-            and path in (urlsplit(one.url).path, one.url[len(url_origin(one.url)) :])
-            and (fields is None or _covers(one.fields, fields))
-            for one in self.requests
-        )
+        return asked(self.requests, method, path, fields)
+
+
+def asked(
+    requests: Iterable[PageRequest],
+    method: str,
+    path: str,
+    fields: Mapping[str, Any] | None = None,
+) -> bool:
+    """Return True if one of the requests has this method, path and fields (`AppTrial.asked`)."""
+    return any(
+        one.method.upper() == method.upper()
+        and path in (urlsplit(one.url).path, one.url[len(url_origin(one.url)) :])
+        and (fields is None or _covers(one.fields, fields))
+        for one in requests
+    )
 
 
 def _covers(value: Any, wanted: Any) -> bool:
@@ -284,7 +317,8 @@ class AppTask:
         viewport: width and height in CSS pixels.
         files: files that can be uploaded: their paths, relative to the folder of the test's file.
         perturb: what perturbations need to know of the app, by their names, as JSON.
-        graders: graders of each of its episodes (docs/graders.md).
+        graders: graders of each of its episodes (docs/graders.md). If there is neither `reward` nor
+            `solved_when`, they alone judge the episode, which has one trial.
         category: the task's category.
 
     Raises:
@@ -356,10 +390,11 @@ class AppTask:
             if not is_good:
                 given = getattr(self, name)
                 raise UsageError(f"AppTask {self.name!r}: {name} must be {must}, not {given!r}")
-        if (self.reward is None) == (self.solved_when is None):
+        judges = [self.reward, self.solved_when]
+        if None not in judges or (judges == [None, None] and not self.graders):
             raise UsageError(
                 f"AppTask {self.name!r} needs one judge: reward(app, trial), which asks the live "
-                "app, or solved_when(trial), which judges by what the page shows and sends"
+                "app, solved_when(trial), which judges by what the page shows and sends, or graders"
             )
 
     def call(self, name: str, *values: Any) -> Any:

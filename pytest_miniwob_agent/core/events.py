@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_miniwob_agent.core.actions import AnyAction, Enter
 from pytest_miniwob_agent.core.case import Case
@@ -22,6 +22,9 @@ from pytest_miniwob_agent.core.text import (
     shorten,
     shorten_lines,
 )
+
+if TYPE_CHECKING:
+    from pytest_miniwob_agent.core.app import PageRequest
 
 # Metadata of a field that `core.data.to_data` leaves out if it is empty.
 _OPTIONAL = {"optional": True}
@@ -139,7 +142,8 @@ class Origin:
     """The place of a model call in its episode, and what its prompt was made of.
 
     `prompts` are the digests of the prompt files of its text, by file name; `actions` and `page`
-    digest all actions of the episode so far, and all that was seen of the page.
+    digest all actions of the episode so far, and all that was seen of the page. `actions` is empty
+    for a call outside of the episode: one of the test, or a grader's.
     """
 
     purpose: str
@@ -149,8 +153,19 @@ class Origin:
     actions: str
     page: str
 
+    @property
+    def outside(self) -> bool:
+        """True if the agent did not make the call."""
+        return not self.actions
+
+    @property
+    def of_grader(self) -> bool:
+        """True if a grader made the call."""
+        return self.outside and self.purpose != OF_TEST.purpose
+
     def __str__(self) -> str:
-        return f"{self.purpose}, trial {self.trial}, step {self.step}"
+        where = "" if self.outside else f", trial {self.trial}, step {self.step}"
+        return f"{self.purpose}{where}"
 
 
 OF_TEST = Origin("test", 0, 0, {}, "", "")
@@ -229,12 +244,16 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class TrialEnded:
-    """The end of a trial; `detail` has the reason of an exception."""
+    """The end of a trial; `detail` has the reason of an exception.
+
+    A trial that is `graded` has no other judge than graders (`Limits.graded`).
+    """
 
     kind: ClassVar[str] = "end"
     ending: Ending
     detail: str = ""
     trial: int = 0
+    graded: bool = field(default=False, metadata=_OPTIONAL)
 
     @classmethod
     def judged(cls, transition: Transition) -> TrialEnded:
@@ -251,16 +270,28 @@ Note = Reflected | Remark | TrialEnded
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """Everything that happened on one case, as one linear list of events."""
+    """Everything that happened on one case, as one linear list of events.
+
+    `requests` are those of an app or of pages of your own, and `downloads` the digests (SHA-256,
+    hexadecimal) of downloaded files by their names. Graders and tests have both, outcomes do not.
+    """
 
     case: Case
     agent: str
     model: str
     events: tuple[Event, ...] = field(repr=False)
     grades: tuple[Grade, ...] = field(default=(), repr=False)
+    requests: tuple[PageRequest, ...] = field(default=(), repr=False, metadata=_OPTIONAL)
+    downloads: Mapping[str, str] = field(default_factory=dict, repr=False, metadata=_OPTIONAL)
 
     def _events(self, kind: type[Any]) -> Iterator[Any]:
         return (event for event in self.events if isinstance(event, kind))
+
+    def asked(self, method: str, path: str, fields: Mapping[str, Any] | None = None) -> bool:
+        """True if a page has made a request of this method and path, as `AppTrial.asked` says."""
+        from pytest_miniwob_agent.core.app import asked
+
+        return asked(self.requests, method, path, fields)
 
     @property
     def trials(self) -> int:
@@ -277,7 +308,7 @@ class Episode:
         """The trial that got the full reward, counting from 1; None if no grader lets it pass."""
         if self.failed_grades:
             return None
-        return next((e.trial for e in self._events(Acted) if e.transition.solved), None)
+        return next((trial for trial, reward in self._rewards.items() if reward >= 1), None)
 
     @property
     def solved(self) -> bool:
@@ -285,19 +316,21 @@ class Episode:
         return self.solved_at is not None
 
     @property
-    def rewards(self) -> tuple[float, ...]:
-        """The raw reward of each trial; 0 if the page did not judge."""
+    def _rewards(self) -> dict[int, float]:
         judged = {
             e.trial: float(e.transition.reward) for e in self._events(Acted) if e.transition.done
         }
-        return tuple(judged.get(trial, 0.0) for trial in range(1, self.trials + 1))
+        return judged | {e.trial: 1.0 for e in self._events(TrialEnded) if e.graded}
+
+    @property
+    def rewards(self) -> tuple[float, ...]:
+        """The raw reward of each trial; 0 if the page did not judge."""
+        return tuple(self._rewards.get(trial, 0.0) for trial in range(1, self.trials + 1))
 
     @property
     def reward(self) -> float:
         """The best raw reward of a trial that the page judged, or 0."""
-        return max(
-            (e.transition.reward for e in self._events(Acted) if e.transition.done), default=0.0
-        )
+        return max(self._rewards.values(), default=0.0)
 
     @property
     def steps(self) -> int:

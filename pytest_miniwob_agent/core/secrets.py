@@ -31,7 +31,8 @@ KEY_VARIABLES = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGL
 """The environment variables with keys of model servers."""
 
 KEY_VARIABLE = "MINIWOB_KEY_VARIABLE"
-"""The environment variable with the name of a further one, which `--miniwob-key-variable` sets."""
+"""The environment variable with the names of further ones: that of `--miniwob-key-variable`, and
+those for `--miniwob-upstream`."""
 
 # Length from which a string can be a secret, also the value of a `KEY_VARIABLES`: a shorter one is
 # a placeholder, whose letters may be in any text.
@@ -310,7 +311,7 @@ def mask(data: Data, known: Collection[str] = ()) -> Data:
 
 def _known(values: Collection[str] = ()) -> list[tuple[str, str]]:
     """Return pairs of a kind and a secret: those given, and those in `KEY_VARIABLES`."""
-    names = [*KEY_VARIABLES, *filter(None, [os.environ.get(KEY_VARIABLE)])]
+    names = [*KEY_VARIABLES, *os.environ.get(KEY_VARIABLE, "").split()]
     pairs = [(f"value of {name}", os.environ.get(name, "")) for name in names]
     pairs += [("not shown", value) for value in values]
     return [(kind, value) for kind, value in pairs if len(value) >= _SHORTEST]

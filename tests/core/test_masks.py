@@ -2,7 +2,17 @@
 
 import pytest
 
-from pytest_miniwob_agent import ADDRESS, DATE, HEX, ID, PATH, VERSION, masked
+from pytest_miniwob_agent import (
+    ADDRESS,
+    DATE,
+    HEX,
+    ID,
+    PATH,
+    TIME,
+    TIMESTAMP,
+    VERSION,
+    masked,
+)
 
 
 @pytest.mark.parametrize(
@@ -12,6 +22,29 @@ from pytest_miniwob_agent import ADDRESS, DATE, HEX, ID, PATH, VERSION, masked
         (DATE, "at 2026-11-23T08:15:00.5Z.", "at <date>."),
         (DATE, "2026-11-28 12:34, or 2026-11-28 12:34 UTC.", "<date>, or <date>."),
         (DATE, "on November 23, 2026", "on <date>"),
+        (DATE, "Monday, November 23rd, 2026 at 9:05 PM!", "<date>!"),
+        (
+            DATE,
+            "23 Nov 2026, 23-Nov-2026, 11/23/2026 or 23.11.2026",
+            "<date>, <date>, <date> or <date>",
+        ),
+        (DATE, "Mon Nov 23 08:15:00 UTC 2026; Mon, 23 Nov 2026 08:15:00 GMT", "<date>; <date>"),
+        (DATE, "Monitor 20261123T081500Z, 1/2, 3 May", "Monitor <date>, 1/2, 3 May"),
+        (
+            TIME,
+            "at 9:05, 21:05:00.5 +0100 or 9:05 pm; 1.2.3:4567",
+            "at <time>, <time> or <time>; 1.2.3:4567",
+        ),
+        (
+            TIMESTAMP,
+            "at 1795421234, 1795421234567 or 1795421234.5",
+            "at <timestamp>, <timestamp> or <timestamp>",
+        ),
+        (
+            TIMESTAMP,
+            "order 179542, 17954212345 and a1795421234",
+            "order 179542, 17954212345 and a1795421234",
+        ),
         (ID, "call 0b9ecf1c-3f3d-4a4e-9c3f-6d2f8a1f0c11!", "call <id>!"),
         (HEX, f"user_{'0a' * 32}_x, {'b' * 31}", f"user_<hex>_x, {'b' * 31}"),
         (PATH, "in /tmp/a-1/b.txt and /etc", "in <path> and /etc"),

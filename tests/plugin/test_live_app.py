@@ -20,8 +20,7 @@ ORDERS = """
     class Handler(AppHandler):
         def page(self):
             rows = [*ORDERS][::BROKEN.get("order", 1)]
-            column = BROKEN.get("column", "")
-            rows = "".join(f"<li>{row}{column}</li>" for row in rows)
+            rows = "".join(f"<li>{row}</li>" for row in rows)
             button = BROKEN.get("button", "Order")
             self.answer(f'''<!DOCTYPE html><title>Shop</title><ul>{rows}</ul>
                 <form method=post><label>What <input name=what></label><button>{button}</button>
@@ -120,11 +119,17 @@ def test_an_app_that_judges_by_the_page_fails_as_well(shop):
     result.stdout.fnmatch_lines(["*apps/see/1*", "*the recorded answers are used up*"])
 
 
-@pytest.mark.parametrize(("how", "said"), [
-    ({"button": "Buy"}, ["- button \"Order\" id=5", "+ button \"Buy\" id=5"]),
-    ({"column": " (new)"}, ["-   listitem \"tea\" id=2", "+   listitem \"tea (new)\" id=2"]),
-    ({"order": -1}, ["-   listitem \"tea\" id=2", "+   listitem \"rice\" id=2"]),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"button": "Buy"}, ['- button "Order" id=5', '+ button "Buy" id=5']),
+        pytest.param(
+            {"order": -1},
+            ['-   listitem "tea" id=2', '+   listitem "rice" id=2'],
+            marks=pytest.mark.sweep,
+        ),
+    ],
+)
 def test_an_app_that_shows_something_else_is_drift(shop, how, said):
     change(shop, **how)
     before = shop.recorded()

@@ -29,9 +29,9 @@ class Options:
 
     app: str = option(
         "what answers the pages of an AppTask: recorded = its recording; live = the app as it is "
-        "now, with the recorded answers of the model, so that nothing is paid or written: passes "
-        "if the app still judges as it did, fails if it does not, and drifts if it shows something "
-        "else; with --miniwob-record=new_episodes, items that drift are recorded again",
+        "now, with the recorded answers of the model: an item passes if the app still judges as it "
+        "did, fails if it does not, and drifts if it shows something else (with "
+        "--miniwob-record=new_episodes it is then recorded again)",
         default="recorded",
         choices=("recorded", "live"),
         group="Apps",

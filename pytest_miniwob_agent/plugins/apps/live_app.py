@@ -77,7 +77,7 @@ DAY = 86_400
 _LASTS = re.compile(r";\s*(?:expires|max-age)=[^;]*", re.IGNORECASE)
 _AGE = re.compile(r";\s*max-age=(-?\d+)", re.IGNORECASE)
 _DATE = re.compile(r";\s*expires=([^;]*)", re.IGNORECASE)
-_DOMAIN = re.compile(r";\s*domain=[^;]*", re.IGNORECASE)
+_DOMAIN = re.compile(r";\s*domain=\s*\.?([^;\s]*)[^;]*", re.IGNORECASE)
 
 
 def parse_address(task: AppTask, name: str, app: object) -> str:
@@ -479,12 +479,13 @@ def _check_coding(found: BaseHTTPResponse, request: PageRequest) -> None:
 def _lasting(name: str, value: str, *, own: bool) -> str:
     """A header as it holds in a later replay: a cookie that lasts does so as long as the trial.
 
-    Without `own`, the host has another name in the browser, where the cookie's domain would not
-    match.
+    Without `own`, the host is this machine and has another name in the browser, where its domain
+    would not match.
     """
     if name.lower() != "set-cookie":
         return value
-    value = value if own else _DOMAIN.sub("", value)
+    if not own:
+        value = _DOMAIN.sub(lambda found: "" if LOCAL.fullmatch(found[1]) else found[0], value)
     return value if _is_gone(value) else _LASTS.sub("", value)
 
 

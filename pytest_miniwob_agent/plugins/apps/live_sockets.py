@@ -78,6 +78,7 @@ class Inbox:
         self._left = largest
         self._now = -1.0  # the page's clock
         self._moved = time.monotonic()  # since when that stands still
+        self._over = -1.0  # what that was as all was taken that is waited for at most
         self._lock = threading.Lock()
         self._came: list[PageMessage] = []
         self.error: BaseException | None = None
@@ -136,6 +137,11 @@ class Inbox:
                 self._now, self._moved = now, real
             if not at_once and any(end > real for end, _ in self._until.values()):
                 return None
+            longest = max((most for _, most in self._until.values()), default=real)
+            over = real > max(longest, self._moved + LONGEST)
+            if over and self._over == now and not at_once:
+                return []  # a page that asks at each message would hold its clock for ever
+            self._over = now if over else -1.0
             came, self._came = self._came, []
             # In this order, as that of different sockets differs at every run.
             return sorted(came, key=lambda message: abs(message["socket"]))

@@ -50,6 +50,7 @@ class AppPage(OwnPage):
         self._folder = Folder(page.file.parent)
         self._name = self._task.name
         self._gate: Gate | None = None
+        self.requests, self._downloads = [], {}
         self._step = 0
         self._epoch, self._random = EPOCH_MS, case.seed
         self._url = ""
@@ -112,10 +113,11 @@ class AppPage(OwnPage):
         read = super()._read(function, *values)
         devtools = self._browser.devtools
         assert self._gate is not None  # since the page was loaded
-        while devtools.window != devtools.opened[-1][1]:
+        window = devtools.window
+        while window != devtools.opened[-1][1]:
             devtools.show_last()
             if self._await_next_page():
-                read = super()._read("read")
+                read, window = super()._read("read"), devtools.window
             else:
                 link = _shown_link(self._gate.opens)
                 self._say([f"a window was closed, as it shows no page of the app: {link}"])
