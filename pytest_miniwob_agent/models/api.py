@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -129,9 +128,6 @@ def _changed(
     return value if all(changed[key] is value[key] for key in value) else changed
 
 
-EVENT_STREAM = "text/event-stream"
-"""Content type of streams (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
-
 # Names of strings that a stream never sends in pieces, though maybe again.
 _WHOLE = ("format", "id", "role", "signature", "status", "thought_signature", "type")
 
@@ -156,8 +152,8 @@ OPENAI = Provider("openai", "OPENAI_API_KEY")
 class API:
     """One form of requests and answers.
 
-    Subclasses describe a form. The class itself stands for any other JSON, which is recorded and
-    shown as it is. Parts of an unexpected form are read as empty.
+    Subclasses describe a form. The class itself stands for all others, which are recorded and
+    shown as they are. Parts of an unexpected form are read as empty.
 
     Attributes:
         path: the path of the requests, without a host.
@@ -212,7 +208,8 @@ class API:
 
     def collect(self, events: Sequence[Any]) -> dict[str, Any]:
         """Return the answer that the events of a stream add up to; empty if its end is missing."""
-        return {"events": list(events)} if events else {}
+        failed = any(event.get("error") for event in mappings(events))
+        return {"events": list(events)} if events and not failed else {}
 
     def events(self, answer: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the events of a stream that adds up to an answer."""
@@ -227,16 +224,6 @@ class API:
 
     def _usage(self, completion: Completion) -> dict[str, Any]:
         return {"usage": self.usage(*completion.tokens)} if completion.tokens else {}
-
-
-def read_events(text: str) -> list[Any]:
-    """Return the JSON data of a stream's events, without what is not JSON, such as `[DONE]`."""
-    events = []
-    for event in re.sub(r"\r\n?", "\n", text).split("\n\n"):
-        lines = (line for line in event.split("\n") if line.startswith("data:"))
-        with contextlib.suppress(ValueError, RecursionError):
-            events.append(json.loads("\n".join(line.removeprefix("data:") for line in lines)))
-    return events
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
 """The API of a request, by its path; what answers say, and those that hold no completion.
 
-A recorded answer is parsed JSON, or the text of an event stream.
+A recorded answer is parsed JSON or a string, as `bodies` describes them. `kind` is its type if that
+is neither JSON nor an event stream, which only APIs that are not known here have.
 """
 
 from __future__ import annotations
@@ -20,16 +21,27 @@ from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import shorten
 from pytest_miniwob_agent.models.api import (
     API,
-    EVENT_STREAM,
     Provider,
     cached_tokens,
     mapping,
     mappings,
-    read_events,
     string,
+)
+from pytest_miniwob_agent.models.bodies import (
+    EVENT_STREAM,
+    events_in,
+    media_type,
+    other_type,
+    read_events,
+    record_body,
+    sent_body,
+    shown_body,
 )
 from pytest_miniwob_agent.models.openai_apis import ChatCompletions, Responses
 from pytest_miniwob_agent.models.params import OPTION
+
+# The variables that the provider's own clients read, where they are named otherwise.
+_UPSTREAM_KEYS = {"bedrock": "AWS_BEARER_TOKEN_BEDROCK", "cohere": "CO_API_KEY"}
 
 CHAT = ChatCompletions.path
 """The path of Chat Completions as cassettes and batch files name it: without a host."""
@@ -66,8 +78,16 @@ def find_plugin(path: str) -> str:
 
 
 def find_provider(path: str) -> Provider:
-    """Return the provider of requests to a path, or to one below it such as `count_tokens`."""
-    return next((api for api in _apis() if api.serves(path)), _OTHER).provider
+    """Return the provider of requests to a path, or to one below it such as `count_tokens`.
+
+    Paths of none begin with the name that `--miniwob-upstream` gives to their server.
+    """
+    name = path.split("/")[1]
+    api = next((api for api in _apis() if api.serves(path)), None)
+    if api or name == "v1":
+        return (api or _OTHER).provider
+    variable = _UPSTREAM_KEYS.get(name) or f"{name.replace('-', '_').upper()}_API_KEY"
+    return Provider(name, variable, "Authorization")
 
 
 def recorded_path(url_path: str) -> str:
@@ -90,33 +110,45 @@ def parse_answer(path: str, content: bytes, content_type: str = "") -> Any:
 
     What is not a character, such as half of a surrogate pair, becomes U+FFFD.
     """
+    kind = recorded_type(path, content_type)
     try:
-        streamed = content_type.partition(";")[0].strip() == EVENT_STREAM
-        text = content.decode("utf-8" if streamed else json.detect_encoding(content), "replace")
-        answer = text if streamed else well_formed(json.loads(text))
+        if kind or media_type(content_type) == EVENT_STREAM:
+            answer: Any = record_body(content, kind or EVENT_STREAM)
+        else:
+            text = content.decode(json.detect_encoding(content), "replace")
+            answer = well_formed(json.loads(text))
     except (ValueError, RecursionError):
         return None
-    return answer if is_answer(path, answer) else None
+    return answer if is_answer(path, answer, kind) else None
 
 
-def is_answer(path: str, answer: Any) -> bool:
+def recorded_type(path: str, content_type: str) -> str:
+    """Return the type of an answer as it is recorded; empty for JSON and event streams."""
+    kind = other_type(content_type)
+    return kind if find_api(path) is _OTHER and kind != "text/html" else ""
+
+
+def is_answer(path: str, answer: Any, kind: str = "") -> bool:
     """Return True for what may be recorded as an answer: any but an error or an empty one."""
     api = find_api(path)
     try:
         if isinstance(answer, list):
             return api is _OTHER
-        return isinstance(answer, str | Mapping) and api.is_answer(_whole_answer(api, answer))
-    except RecursionError:
+        if not isinstance(answer, str | Mapping):
+            return False
+        whole = _whole_answer(api, answer, kind)
+        return api.is_answer(whole) and bool(whole or not isinstance(answer, str))
+    except (ValueError, RecursionError):
         return False
 
 
-def parse_completion(path: str, answer: Any, status: int = 200) -> Completion:
+def parse_completion(path: str, answer: Any, status: int = 200, kind: str = "") -> Completion:
     """Return what an answer says, which may be any JSON or text; of a refused call, the reason."""
     if status != 200:
         reason = next((string(error.get("message")) for error in _errors_in(answer)), "")
         refusal = f"status {status}: {reason or canonical_json(answer)}"
         return Completion("", 0, 0, refusal=refusal, status=status)
-    parsed = _whole_answer(find_api(path), answer)
+    parsed = _whole_answer(find_api(path), answer, kind)
     cached, written = cached_tokens(parsed)
     said = find_api(path).completion(parsed)
     return replace(said, cached_tokens=cached, written_tokens=written)
@@ -126,16 +158,24 @@ def completion_in(path: str, response: ModelResponse) -> Completion:
     """Return what a response says."""
     if response.status != 200:
         return parse_completion(path, parsed_json(response.content), response.status)
-    return parse_completion(path, parse_answer(path, response.content, response.content_type))
+    answer = parse_answer(path, response.content, response.content_type)
+    return parse_completion(path, answer, kind=recorded_type(path, response.content_type))
 
 
 def response_to(
-    path: str, body: Mapping[str, Any], answer: Any, digest: str = "", status: int = 200
+    path: str,
+    body: Mapping[str, Any],
+    answer: Any,
+    digest: str = "",
+    status: int = 200,
+    kind: str = "",
 ) -> ModelResponse:
     """Return an answer in the form that its request asks for; its id is made of `digest`."""
     api = find_api(path)
     if isinstance(answer, list) or status != 200:
         return ModelResponse(json.dumps(answer).encode(), status=status)
+    if kind:
+        return ModelResponse(sent_body(answer, kind), kind)
     if not isinstance(answer, str):
         answer = api.served(answer, digest)
         if not api.streams(path, body):
@@ -149,9 +189,11 @@ def parse_usage(path: str, answer: Any) -> Usage:
     return parse_completion(path, answer).usage
 
 
-def _whole_answer(api: API, answer: Any) -> Mapping[str, Any]:
+def _whole_answer(api: API, answer: Any, kind: str) -> Mapping[str, Any]:
     if isinstance(answer, str):
-        return well_formed(api.collect(read_events(answer)))
+        events = read_events(answer, kind or EVENT_STREAM)
+        known = bool(events) or not kind
+        return well_formed(api.collect(events)) if known else shown_body(answer, kind)
     return answer if isinstance(answer, Mapping) else {"answer": answer} if answer else {}
 
 
@@ -185,8 +227,7 @@ def describe_unusable(
         return Unusable("not JSON", f"{report}: call it by a client that is not llm.client")
     text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else json.dumps(answer)
     parsed = parsed_json(answer) if isinstance(answer, bytes) else answer
-    if content_type.startswith(EVENT_STREAM):
-        events = read_events(text)
+    if isinstance(answer, bytes) and (events := events_in(answer, content_type)):
         parsed = find_api(path).collect(events)
         if errors := _errors_in(events):
             text = canonical_json(errors[0])
@@ -202,7 +243,7 @@ def describe_unusable(
         used = token_count(usage.get("completion_tokens"))
         spent = f", {used} used" if used else ""
         report = f"answered with no text, as it ran out of tokens (finish_reason is length{spent})"
-        report += f'; raise "{limit}" in {OPTION}'
+        report += f'; raise "{limit}" in {OPTION}, or in the request of a client'
         return Unusable("out of tokens before any text", report)
     if no_text and choice.get("finish_reason") == "content_filter":
         report = "answered with no text: the server's content filter held it back"
@@ -220,7 +261,7 @@ def describe_unusable(
 
 # For errors without a number: the words in them.
 _STATUSES = {
-    "rate_limit": 429, "overloaded": 529, "timeout": 504, "unavailable": 503,
+    "rate_limit": 429, "throttl": 429, "overloaded": 529, "timeout": 504, "unavailable": 503,
     "server_error": 500, "api_error": 500, "internal": 500,
 }  # fmt: skip
 
@@ -245,7 +286,8 @@ def _errors_in(answer: Any) -> list[Mapping[str, Any]]:
     found: list[Any] = []
     for part in mappings(answer if isinstance(answer, list) else [answer]):
         choices, response = mappings(part.get("choices")), part.get("response")
-        found += [each.get("error") for each in (part, mapping(response), *choices)]
+        errors = [each.get("error") for each in (part, mapping(response), *choices)]
+        found += [{"message": one} if isinstance(one, str) and one else one for one in errors]
         found += [part] if part.get("type") == "error" else []
     return mappings(found)
 

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -22,9 +23,10 @@ from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, Permanent
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, shorten
-from pytest_miniwob_agent.models.api import EVENT_STREAM, OPENAI, Provider, read_events
+from pytest_miniwob_agent.models.api import OPENAI, Provider
 from pytest_miniwob_agent.models.apis import (
     describe_unusable,
+    find_api,
     find_error_status,
     find_provider,
     parse_answer,
@@ -32,6 +34,7 @@ from pytest_miniwob_agent.models.apis import (
     parsed_json,
     recorded_path,
 )
+from pytest_miniwob_agent.models.bodies import events_in
 from pytest_miniwob_agent.models.budget import Budget, Payment
 from pytest_miniwob_agent.models.http import httpx
 from pytest_miniwob_agent.models.params import OPTION, sent_only_strings, shown_url, split_url
@@ -44,8 +47,14 @@ RETRIES = 5
 _OWN_HEADERS = (
     "accept-encoding", "api-key", "authorization", "connection", "content-encoding",
     "content-length", "content-type", "cookie", "expect", "host", "proxy-authorization",
-    "transfer-encoding", "user-agent", "x-api-key", "x-goog-api-key",
+    "transfer-encoding", "user-agent", "x-amz-content-sha256", "x-amz-date", "x-amz-security-token",
+    "x-api-key", "x-goog-api-key", "x-stainless-retry-count",
 )  # fmt: skip
+
+# How Amazon's signatures begin; here, with the region and the service that one is made for.
+_SIGNED = "AWS4-HMAC-SHA256"
+_SCOPE = re.compile(rf"{_SIGNED} Credential=[^/]+/\d+/([\w-]+)/([\w-]+)/aws4_request")
+_AMAZON = re.compile(r"https://([\w-]+?)(?:-runtime)?\.([\w-]+)\.amazonaws\.com")
 
 # Codes of refusals that last until somebody pays, though their status is that of a rate limit.
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
@@ -82,33 +91,76 @@ class Keys:
         address: the server that the user names by an option; None for the provider of each API.
         variable: the environment variable with the key of all requests; None for that of the API.
         option: the option, for messages.
+        upstreams: the servers that the user names for other APIs and for providers, by name.
     """
 
     def __init__(
-        self, address: str | None, variable: str | None = None, option: str = "--miniwob-base-url"
+        self,
+        address: str | None,
+        variable: str | None = None,
+        option: str = "--miniwob-base-url",
+        upstreams: Mapping[str, str] | None = None,
     ) -> None:
         self.address = address
         self._variable = variable
         self._option = option
+        self._upstreams = upstreams or {}
 
-    def headers(self, path: str) -> dict[str, Any]:
+    def headers(self, request: ModelRequest) -> dict[str, Any]:
         """Return the headers that carry the key; empty if OpenAI's client adds it."""
-        provider = find_provider(path)
-        if provider.key_header is None:
+        known = find_provider(request.path)
+        if request.upstream:
+            key = os.environ.get(self.provider(request).key_variable, "")
+            if not key and (scope := self._find_scope(request)):
+                return {"Authorization": f"{_SIGNED} {scope}"}
+        elif known.key_header is None:
             return {}
-        key = self.key(provider)
+        else:
+            key = self.key(known)
         # A gateway may take the one or the other.
-        bearer = openai.Omit() if self.address is None else f"Bearer {key}"
-        return {provider.key_header: key, "Authorization": bearer}
+        gateway = key and (self.address is not None or self.named(request))
+        keys = {"Authorization": f"Bearer {key}" if gateway else openai.Omit()}
+        own = key and known.key_header not in (None, "Authorization")
+        return {str(known.key_header): key, **keys} if own else keys
 
-    def server(self, path: str) -> str:
-        """Return the server of requests to a path; empty for OpenAI's, which its client knows."""
-        return (split_url(self.address or find_provider(path).url)[0] or "").rstrip("/")
+    def _find_scope(self, request: ModelRequest) -> str:
+        """Return region and service for which Amazon has a request signed; empty if it has not."""
+        given = {name.lower(): value for name, value in request.headers.items()}
+        signed = _SCOPE.match(given.get("authorization", ""))
+        host = _AMAZON.match(self.server(request))
+        return f"{host[2]} {host[1]}" if host else f"{signed[1]} {signed[2]}" if signed else ""
 
-    def url(self, path: str) -> str:
+    def provider(self, request: ModelRequest) -> Provider:
+        """Return the provider of a request, or of the upstream that it is for."""
+        return find_provider(f"/{request.upstream}" if request.upstream else request.path)
+
+    def named(self, request: ModelRequest) -> str | None:
+        """Return the address that `--miniwob-upstream` gives for a request, if it does."""
+        return self._upstreams.get(_name_of(self.provider(request)))
+
+    def server(self, request: ModelRequest) -> str:
+        """Return the server of a request; empty for OpenAI's, which its client knows.
+
+        Raises:
+            UsageError: it is for an upstream that is not named.
+        """
+        named = self.named(request)
+        if request.upstream and named is None:
+            name = request.upstream.partition("/")[0]
+            raise UsageError(
+                f"a call of {request.path} can't be made, as no server is named for it: give "
+                f"--miniwob-upstream={name}=URL"
+            )
+        address = named or self.address or find_provider(request.path).url
+        return (split_url(address)[0] or "").rstrip("/")
+
+    def url(self, request: ModelRequest) -> str:
         """Return the address of a request: the server's own path takes the place of `/v1`."""
-        server = self.server(path)
-        if path.startswith("/v1/"):
+        server, path = self.server(request), request.path
+        if request.upstream:
+            path = f"/{request.upstream.partition('/')[2]}"
+            return (server.removesuffix("/v1") if path.startswith("/v1/") else server) + path
+        if path.startswith("/v1/") and not self.named(request):
             return server + path.removeprefix("/v1")
         return server.removesuffix("/v1") + path
 
@@ -128,12 +180,17 @@ class Keys:
         names = self.variables(provider)
         if key := next(filter(None, map(os.environ.get, names)), None):
             return key
-        if self.address is not None and not self._variable:
+        own = self.address is not None or _name_of(provider) in self._upstreams
+        if own and not self._variable:
             return "none"
         hint = f", or a server of your own named by OPENAI_BASE_URL or {self._option}"
         if self._variable:
             hint = ", which --miniwob-key-variable names"
         raise UsageError(f"calling a model needs {names[0]} in the environment{hint}")
+
+
+def _name_of(provider: Provider) -> str:
+    return provider.name.rpartition(".")[2]
 
 
 class LiveModel:
@@ -145,6 +202,7 @@ class LiveModel:
         base_url: the server; None leaves it to `OPENAI_BASE_URL` or the client's default.
         retries: how often a refused or dropped call is sent again, with the client's own back-off.
         key_variable: the environment variable with the key; None for that of the API.
+        upstreams: further servers, by the names that requests have for them.
         budget: limits the calls.
         on_unusable: counts answers that were paid for and can't be used.
         past_mocks: a context in which the HTTP library is as it was before a user's test mocked it.
@@ -161,6 +219,7 @@ class LiveModel:
         base_url: str | None = None,
         retries: int = RETRIES,
         key_variable: str | None = None,
+        upstreams: Mapping[str, str] | None = None,
         budget: Budget | None = None,
         on_unusable: OnUnusable = lambda reason, usage: None,
         past_mocks: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -176,8 +235,11 @@ class LiveModel:
         self._on_unusable = on_unusable
         self._past_mocks = past_mocks
         self._budget = budget
-        self._keys = Keys(base_url or os.environ.get("OPENAI_BASE_URL") or None, key_variable)
-        self._sent_only = sent_only_strings(params, self._keys.address)
+        address = base_url or os.environ.get("OPENAI_BASE_URL") or None
+        self._keys = Keys(address, key_variable, upstreams=upstreams)
+        self._sent_only = sent_only_strings(params, address)
+        for url in (upstreams or {}).values():
+            self._sent_only += sent_only_strings({}, url)
         server, query = split_url(self._keys.address)
         with checked_environment():
             attempts = _Attempts(openai.DefaultHttpxClient(), budget, on_unusable)
@@ -202,20 +264,27 @@ class LiveModel:
             BudgetReached: the run may make no more calls.
             RecordingStopped: a completion could not be kept, here or in another worker.
         """
+        named = self._keys.named(request)
+        if request.upstream and named is None and find_api(request.path).path:
+            request = replace(request, upstream="")  # the usual server has this API, too
         # Those of the run replace those of the request.
-        query = dict(parse_qsl(request.query)) | (self._params.get("extra_query") or {})
+        extra = {} if named else self._params
+        query = dict(parse_qsl(request.query)) | (extra.get("extra_query") or {})
+        query |= split_url(named)[1]
         sent = {k: v for k, v in request.headers.items() if k.lower() not in _OWN_HEADERS}
-        headers = sent | (self._params.get("extra_headers") or {})
-        headers |= self._keys.headers(request.path)
+        keys = self._keys.headers(request)
+        headers = sent | (extra.get("extra_headers") or {}) | keys
         options: Any = {"headers": headers, "params": query}
         if "timeout" in self._params:
             options["timeout"] = self._params["timeout"]
         client = self._client
-        if find_provider(request.path) is not OPENAI:
+        if keys:
             client = client.with_options(api_key="none")  # the key of the API is in the headers
+        if named:
+            client = client.with_options(set_default_query={})
         known = {*self._sent_only, *sent_only_strings({"extra_headers": sent}, None)}
-        with self._errors(origin.purpose, request.path, known), self._past_mocks():
-            url, body = self._keys.url(request.path), dict(request.body)
+        with self._errors(origin.purpose, request, known), self._past_mocks():
+            url, body = self._keys.url(request), dict(request.body)
             try:
                 answer = client.post(url, cast_to=httpx.Response, body=body, options=options)
             except openai.APIStatusError as error:
@@ -248,14 +317,19 @@ class LiveModel:
         return bool(too_long or (self._budget and self._budget.recorded().calls))
 
     @contextmanager
-    def _errors(self, purpose: str, path: str, known: Collection[str]) -> Iterator[None]:
-        """Turn the errors of a call to a path into those of this package.
+    def _errors(
+        self, purpose: str, request: ModelRequest, known: Collection[str]
+    ) -> Iterator[None]:
+        """Turn the errors of a call into those of this package.
 
         They hold no keys and no string that is `known`, even if the server's message does.
         """
 
         def failed(reason: str, cause: BaseException) -> ModelError:
-            server = shown_url(self._keys.server(path) or str(self._client.base_url).rstrip("/"))
+            server = self._keys.server(request) or str(self._client.base_url).rstrip("/")
+            server = shown_url(server)
+            if self._keys.named(request):
+                reason = reason.replace("--miniwob-base-url", "--miniwob-upstream")
             return model_error(f"{purpose} call: {server} {mask(reason, known)}", cause)
 
         try:
@@ -275,7 +349,7 @@ class LiveModel:
                 reason += f'; raise "timeout" in {OPTION}' if part == "read" else ""
             raise failed(reason + _times(error.request), cause) from None
         except openai.APIStatusError as error:
-            names = self._keys.variables(find_provider(path))
+            names = self._keys.variables(self._keys.provider(request))
             advice = _advice_on_refusal(error, self._model, self._params, names)
             reason = f"refused the call: {sanitize_line(error)}{_times(error.request)}"
             reason += f"; {advice}" if advice else ""
@@ -318,6 +392,8 @@ class _Attempts(httpx.BaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         try:
+            if request.headers.get("authorization", "").startswith(_SIGNED):
+                _sign(request)
             return self._handle(request)
         except MiniwobError as error:
             raise _Ended from error
@@ -366,10 +442,33 @@ class _Attempts(httpx.BaseTransport):
         return response
 
 
+def _sign(request: httpx.Request) -> None:
+    """Sign a request with the credentials of the environment; its header names what it is for."""
+    try:
+        from botocore.auth import SigV4Auth
+        from botocore.awsrequest import AWSRequest
+        from botocore.session import Session
+    except ImportError:
+        raise UsageError(
+            "a call of Amazon's is to be signed, which needs botocore: pip install "
+            "'pytest-miniwob-agent[amazon]', or give a key by AWS_BEARER_TOKEN_BEDROCK"
+        ) from None
+    credentials = Session().get_credentials()
+    if credentials is None:
+        raise UsageError(
+            "a call of Amazon's is to be signed, and there are no credentials: give them as for "
+            "its own clients, or a key by AWS_BEARER_TOKEN_BEDROCK"
+        )
+    _, region, service = request.headers.pop("authorization").split()
+    kind = {"Content-Type": request.headers["content-type"]}
+    signed = AWSRequest(request.method, str(request.url), kind, request.content)
+    SigV4Auth(credentials, service, region).add_auth(signed)
+    request.headers.update(dict(signed.headers.items()))
+
+
 def _parsed(response: httpx.Response) -> Any:
-    if response.headers.get("content-type", "").startswith(EVENT_STREAM):
-        return read_events(response.content.decode("utf-8", "replace"))
-    return parsed_json(response.content)
+    kind = response.headers.get("content-type", "")
+    return events_in(response.content, kind) or parsed_json(response.content)
 
 
 def model_error(text: str, cause: BaseException) -> ModelError:

@@ -10,12 +10,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from pytest_miniwob_agent.connections import LoopbackServer
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse
 from pytest_miniwob_agent.core.data import well_formed
-from pytest_miniwob_agent.core.errors import CallRefused, ModelError
+from pytest_miniwob_agent.core.errors import (
+    CallRefused,
+    LimitReached,
+    MiniwobError,
+    ModelError,
+)
 from pytest_miniwob_agent.core.events import Completion
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import shorten
@@ -41,6 +46,12 @@ _NOT_IN_BODY = ("extra_body", "extra_headers", "extra_query", "timeout")
 
 # The paths of the list of models, and of one model.
 _MODELS = re.compile(r"/v1/models(?:/(.+))?")
+
+# What `--miniwob-upstream` names, below the address of the server.
+_UPSTREAM = re.compile(r"(?:/v1)?/upstream/([a-z][a-z0-9_-]*)(/.+)")
+
+# Paths of calls that are answered later, to GET requests.
+_LATER = re.compile(r".*(?:/batches|:batch\w+|/async-invoke)")
 
 
 class ChatCalls(ABC):
@@ -171,22 +182,20 @@ class NotACall(ValueError):
 def parse_request(
     method: str, path: str, query: str, headers: Mapping[str, str], content: bytes, model: str
 ) -> ModelRequest:
-    """Return the request to a model's server that an HTTP request is.
+    """Return the request to a model's server that an HTTP request is; its path may have escapes.
 
     Raises:
         NotACall: it is not a JSON object that is posted. `model` is in the list of models.
     """
+    upstream = _UPSTREAM.fullmatch(path)
+    path = unquote(path)
     asked = _MODELS.fullmatch(path)
     if asked and method in ("GET", "HEAD"):
         raise NotACall(_models(model, asked[1]))
     if method == "OPTIONS":
         raise NotACall(ModelResponse(b""))
-    if method != "POST" or (asked and find_provider(path) is OPENAI):
-        raise refusal(
-            405,
-            f"only POST requests of calls can be recorded, not {method} {path}: ask for an answer "
-            "at once, without batches and background mode, or use a client of your own",
-        )
+    if method != "POST" or _LATER.fullmatch(path) or (asked and find_provider(path) is OPENAI):
+        raise _not_at_once(method, path)
     kind = headers.get("content-type", "application/json")
     if kind.startswith("multipart/"):
         raise refusal(
@@ -200,9 +209,25 @@ def parse_request(
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise refusal(400, f"the request to {path} is not a JSON object")
+        raise refusal(400, f"the request to {path} is not a JSON object: no other can be recorded")
+    if body.get("background") is True:
+        raise _not_at_once(method, path)
     pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != "key"]
-    return ModelRequest(recorded_path(path), body, dict(headers), urlencode(pairs))
+    asked_of, own = "", recorded_path(path)
+    if upstream:
+        name, rest = upstream.groups()
+        asked_of, own = f"{name}{rest}", recorded_path(unquote(rest))
+        # What is known is the same as from any other server.
+        own = own if find_api(own).path else f"/{name}{unquote(rest)}"
+    return ModelRequest(own, body, dict(headers), urlencode(pairs), asked_of)
+
+
+def _not_at_once(method: str, path: str) -> NotACall:
+    return refusal(
+        405,
+        f"only POST requests that are answered at once can be recorded, not {method} {path}: ask "
+        "without batches and background mode, or use a client of your own",
+    )
 
 
 def _decoded(content: bytes, encoding: str) -> bytes:
@@ -234,15 +259,16 @@ def refusal(status: int, message: str) -> NotACall:
 
 
 def error_response(status: int, message: str) -> ModelResponse:
-    """Return an error in a form that clients of OpenAI and of Anthropic read."""
-    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
-    return ModelResponse(json.dumps(error).encode(), status=status)
+    """Return an error in a form that clients of OpenAI, Anthropic, Amazon and Cohere read."""
+    error = {"type": "invalid_request_error", "message": message}
+    answer = {"type": "error", "message": message, "error": error}
+    return ModelResponse(json.dumps(answer).encode(), status=status)
 
 
 # Paths of calls of a model, and of the list of models; other offers are not for an item.
 _SERVED = re.compile(
     r"(?:/v1)*/v1(?:beta1?)?/(?:(?:projects/[\w.-]+/locations/[\w-]+/)?publishers/google/)?"
-    r"models/[\w.-]+:\w+"
+    r"models/[\w.-]+:\w+|(?:/v1)*/v1beta/interactions"
     # What clients put before it: of Azure's, the deployment is the model.
     r"|(?:/(?:api|openai|anthropic|models|v\d\w*))*(?:/(?:deployments|engines)/(?P<model>.+?))?"
     r"/(?P<path>chat/completions|completions|embeddings|messages(?:/count_tokens)?|models(?:/.+)?"
@@ -252,13 +278,14 @@ _SERVED = re.compile(
 _OFFER = (
     "It takes JSON that is posted to /chat/completions, /completions, /embeddings, /messages, "
     "/moderations, /rerank and /responses, below /v1 or where clients of Azure have them, and to "
-    "/v1beta/models/NAME:generateContent or where Vertex has it; and it lists its model at "
-    "/v1/models"
+    "/v1beta/models/NAME:generateContent or where Vertex has it; it lists its model at /v1/models; "
+    "and it takes any JSON for a server that is named by --miniwob-upstream NAME=URL, below "
+    "/upstream/NAME"
 )
 
 
 class ModelServer:
-    """A server on the loopback interface that takes the calls of model APIs, as JSON.
+    """A server on the loopback interface that takes the calls of models, as JSON.
 
     Its address has a secret in its path, so that no other program of the machine and no web page
     can spend the user's money.
@@ -286,7 +313,7 @@ class ModelServer:
             name.removeprefix("HTTP_").replace("_", "-").lower(): value
             for name, value in environ.items()
             if name.startswith("HTTP_")
-        }
+        } | {"content-type": environ.get("CONTENT_TYPE", "")}
         method, query = environ["REQUEST_METHOD"], environ.get("QUERY_STRING", "")
         try:
             path, model = self._parse_path(environ)
@@ -307,7 +334,7 @@ class ModelServer:
         return [] if method == "HEAD" else [answer.content]
 
     def _parse_path(self, environ: dict[str, Any]) -> tuple[str, str | None]:
-        port, path = self._server.port, str(environ["PATH_INFO"])
+        port, path = self._server.port, urlsplit(environ["REQUEST_URI"]).path
         # A web page could get here with a guess at the port: it sends an Origin, or the Host of its
         # own name.
         known = secrets.compare_digest(path[: len(self._secret)].encode(), self._secret.encode())
@@ -315,6 +342,9 @@ class ModelServer:
         if not known or environ.get("HTTP_HOST") not in hosts or "HTTP_ORIGIN" in environ:
             raise refusal(403, "this address is not the item's llm.base_url")
         path = path.removeprefix(self._secret).rstrip("/")
+        if _UPSTREAM.fullmatch(path) or _LATER.fullmatch(path):
+            return path, None
+        path = unquote(path)
         served = _SERVED.fullmatch(path)
         own = recorded_path(f"/v1{path}")
         if served is None and not find_api(own).path:
@@ -344,6 +374,16 @@ def _with_usage(path: str, answer: ModelResponse) -> ModelResponse:
 # Stands for the server, which the function knows.
 _BASE_URL = "http://model.invalid/v1"
 
+# A client tells this address where it can't open a WebSocket, as for `realtime`.
+_NO_SOCKET = "sessions-over-websockets-are-not-recorded://use-a-client-of-your-own"
+
+_GIVEN: dict[str, Any] = {
+    "api_key": "none",
+    "base_url": _BASE_URL,
+    "websocket_base_url": _NO_SOCKET,
+    "max_retries": 0,
+}
+
 
 def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> openai.OpenAI:
     """Return a client whose requests go through `post`, which also retries.
@@ -361,9 +401,11 @@ def openai_client(post: Callable[[ModelRequest], ModelResponse], model: str) -> 
                 return _to_httpx(post(_from_httpx(request, model)))
             except NotACall as error:
                 return _to_httpx(error.response)
+            except (MiniwobError, LimitReached) as error:
+                raise _failed(request, error) from error
 
     client = openai.DefaultHttpxClient(transport=Transport())
-    return openai.OpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=client)
+    return openai.OpenAI(**_GIVEN, http_client=client)
 
 
 def async_openai_client(
@@ -381,18 +423,26 @@ def async_openai_client(
                 return _to_httpx(await post(_from_httpx(request, model)))
             except NotACall as error:
                 return _to_httpx(error.response)
+            except (MiniwobError, LimitReached) as error:
+                raise _failed(request, error) from error
 
     http = openai.DefaultAsyncHttpxClient(transport=Transport())
-    client = openai.AsyncOpenAI(api_key="none", base_url=_BASE_URL, max_retries=0, http_client=http)
+    client = openai.AsyncOpenAI(**_GIVEN, http_client=http)
     # Otherwise the first calls wait for a thread that finds it out, and go on in any order.
     client._platform = "Unknown"
     return client
 
 
+def _failed(request: Any, error: BaseException) -> openai.APIConnectionError:
+    import openai
+
+    # Of other errors the client says "Connection error." alone.
+    return openai.APIConnectionError(message=mask(str(error)), request=request)
+
+
 def _from_httpx(request: httpx.Request, model: str) -> ModelRequest:
-    url, content = request.url, request.content
-    query = url.query.decode()
-    return parse_request(request.method, url.path, query, request.headers, content, model)
+    path, _, query = request.url.raw_path.decode().partition("?")
+    return parse_request(request.method, path, query, request.headers, request.content, model)
 
 
 def _to_httpx(response: ModelResponse) -> httpx.Response:

@@ -13,8 +13,8 @@ from support.servers import wait_until
 from pytest_miniwob_agent.core.chat import ModelRequest
 from pytest_miniwob_agent.core.errors import ModelError
 from pytest_miniwob_agent.core.events import OF_TEST
-from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT
+from pytest_miniwob_agent.models.bodies import EVENT_STREAM
 from pytest_miniwob_agent.models.client import LiveModel
 
 NO_TEXT = "answered with no chat completion with text: "
@@ -253,14 +253,17 @@ def test_a_stream_without_an_answer_is_told_by_its_cause(chat_server, kind):
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("client", [False, True], ids=["llm", "client"])
 def test_a_time_out_names_its_seconds_and_how_often_the_call_was_sent(
-    session, tmp_path, chat_server
+    session, tmp_path, chat_server, client
 ):
     over = threading.Event()
     chat_server.reply = lambda prompt: str(over.wait(300))
     with session(chat_server, {"timeout": 0.5}, retries=1) as llm:
+        body = {"model": "m", "messages": [{"role": "user", "content": "one"}]}
+        headers = {"X-Stainless-Retry-Count": "0"} if client else {}  # as OpenAI's clients send
         with pytest.raises(ModelError) as error:
-            llm.complete("one", "plan")
+            llm.post(ModelRequest(CHAT, body, headers), OF_TEST)
         wait_until(lambda: chat_server.requests)  # it may read the request only now
         over.set()
     assert str(error.value) == (

@@ -7,7 +7,6 @@ import pytest
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.models.api import read_events
 from pytest_miniwob_agent.models.apis import (
     CHAT,
     find_api,
@@ -16,6 +15,7 @@ from pytest_miniwob_agent.models.apis import (
     parse_completion,
     recorded_path,
 )
+from pytest_miniwob_agent.models.bodies import read_events
 
 GEMINI = "/v1beta/models/g:streamGenerateContent"
 APIS = (CHAT, "/v1/responses", "/v1/messages", GEMINI)

@@ -11,8 +11,8 @@ from support.projects import suite_source
 
 from pytest_miniwob_agent.core.chat import ToolCall
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, find_api
+from pytest_miniwob_agent.models.bodies import EVENT_STREAM
 
 AGENTS = '''
     import asyncio, gzip, json, pathlib, urllib.error, urllib.request, uuid, zlib

@@ -4,6 +4,7 @@ import pytest
 import yaml
 from support.projects import suite_source
 
+from pytest_miniwob_agent import CallRefused
 from pytest_miniwob_agent.cassettes.upkeep import shown_calls
 
 AGENTS = '''
@@ -103,13 +104,14 @@ def statuses(project):
     ]
 
 
-@pytest.mark.parametrize("name", ["Client", "Complete", "Chat", "Stream", "Server"])
-def test_a_prompt_that_is_too_long_is_refused_in_a_replay_too(agents, name):
+def test_a_prompt_that_is_too_long_is_refused_in_a_replay_too(agents):
+    names = [f"agents:{name}" for name in ("Client", "Complete", "Chat", "Stream", "Server")]
+    agents.makepyfile(suite_source(f'"click-menu-2", seeds=[1], agents={names}, models="m"'))
     agents.refuse(400, TOO_LONG)
-    agents.run(name).assert_outcomes(passed=2)
-    assert statuses(agents) == [([400, 200], 2)] * 2
+    agents.record().assert_outcomes(passed=5)
+    assert statuses(agents) == [([400, 200], 2)] * 5
     assert "sk-Ab1" not in str(agents.recorded())
-    agents.again(name, passed=2)
+    agents.replay(passed=5)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +124,10 @@ def test_a_prompt_that_is_too_long_is_refused_in_a_replay_too(agents, name):
         (413, b"<html>413 Request Entity Too Large</html>"),
     ],
 )
-def test_servers_say_in_several_ways_that_a_prompt_is_too_long(agents, status, body):
-    agents.refuse(status, body)
-    agents.run("Client", "-k", "click-menu-2/1").assert_outcomes(passed=1, deselected=1)
-    assert statuses(agents) == [([status, 200], 2)]
+def test_servers_say_in_several_ways_that_a_prompt_is_too_long(session, chat_server, status, body):
+    chat_server.reply = lambda prompt: (status, body)
+    with session(chat_server) as llm, pytest.raises(CallRefused, match=f"status {status}"):
+        llm.complete("long", "plan")
 
 
 @pytest.mark.parametrize("status", [400, 422])
