@@ -15,11 +15,13 @@ class Grade:
         score: from 0 to 1; True is 1. An episode that gets less than 1 is not solved.
         reason: why, in a line.
         grader: the grader's name; graders leave it out.
+        judge: of a model's grade, the model and where labels of people are, if there are some.
     """
 
     score: Share
     reason: str = field(default="", metadata={"optional": True})
     grader: str = ""
+    judge: str = field(default="", metadata={"optional": True})
 
     @property
     def passed(self) -> bool:

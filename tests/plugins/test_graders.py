@@ -51,7 +51,12 @@ def test_a_changed_grader_grades_a_recording_anew_and_the_gate_names_it(run, pro
     (project.path / "r.jsonl").rename(project.path / "base.jsonl")
 
     verdict, baseline = "Grade(0.5, 'it did not say please')", "--miniwob-baseline=base.jsonl"
-    result, row = run("polite, calm", baseline, verdict=verdict, failed=1)
+    arguments = [baseline, "--junit-xml=junit.xml"]
+    result, row = run("polite, calm", *arguments, verdict=verdict, failed=1)
+    assert (
+        '<property name="miniwob_grade" value="polite: failed with 0.5, it did not say please" />'
+        in (project.path / "junit.xml").read_text()
+    )
     assert (row.outcome, row.solved_at, row.rewards) == ("unsolved", None, (1.0,))
     result.stdout.fnmatch_lines(
         [
@@ -73,7 +78,14 @@ def test_graders_of_the_ini_file_are_those_of_all_items(run, project):
     project.makepyfile(mine="def brief(episode):\n    return episode.steps < 2")
     _, row = run("calm", ini="miniwob_graders = mine:brief\n", failed=1)
     assert [str(grade) for grade in row.grades] == ["brief: failed", "calm: passed"]
-    result = project.runpytest("--miniwob-graders=mine:breif")
+
+
+@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["here", "workers"])
+def test_a_grader_of_the_ini_file_that_is_missing_is_told_once(project, args):
+    project.makepyfile(mine="def brief(episode):\n    return True")
+    project.write(SUITE.format(graders="", verdict="True").replace("[1]", "[1, 2, 3]"), FAKE_PAGE)
+    result = project.runpytest("--miniwob-graders=mine:breif", *args)
+    result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*there is no 'mine:breif'*"])
 
 
@@ -81,6 +93,7 @@ def test_graders_of_the_ini_file_are_those_of_all_items(run, project):
     ("graders", "verdict", "said"),
     [
         ("polite", "1 / 0", "*test_x.py:7: ZeroDivisionError"),
+        ("polite", "exit(3)", "*RuntimeError: the code of the item ends the process: exit(3)"),
         ("polite", "'yes'", "*TypeError: the grader polite must return True, False*not 'yes'"),
     ],
 )
@@ -89,19 +102,23 @@ def test_a_grader_that_fails_is_an_error_of_the_item(run, graders, verdict, said
     result.stdout.fnmatch_lines([said])
 
 
-@pytest.mark.parametrize(
-    ("graders", "said"),
-    [
-        ("3", "*graders must be functions of an episode*not 3*"),
-        ("calm, calm", "*two graders are called 'calm'*"),
-        ("trajectory.never('Clik')", "*there is no action 'Clik' (did you mean Click*"),
-    ],
-)
-def test_what_is_no_grader_is_an_error_of_collection(project, graders, said):
-    project.write(SUITE.format(graders=graders, verdict="True"), FAKE_PAGE)
-    result = project.runpytest()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([said])
+NO_GRADERS = {
+    "3": "*graders must be functions of an episode*not 3*",
+    "calm, calm": "*two graders are called 'calm'*",
+    "trajectory.in_order()": "*in_order needs actions*",
+    "trajectory.at_most()": "*at_most needs one of actions, calls*",
+    "trajectory.never('Clik')": "*there is no action 'Clik' (did you mean Click*",
+}
+
+
+def test_what_is_no_grader_is_an_error_of_collection(project):
+    for number, graders in enumerate(NO_GRADERS):
+        source = SUITE.format(graders=graders, verdict="True")
+        project.makepyfile(**{f"test_x{number}": source})
+    result = project.runpytest(*(f"test_x{number}.py" for number in range(len(NO_GRADERS))))
+    result.assert_outcomes(errors=len(NO_GRADERS))
+    for said in NO_GRADERS.values():
+        result.stdout.fnmatch_lines([said])
 
 
 TRAJECTORY = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,9 +85,3 @@ def load_graders(names: str | None) -> list[Grader]:
                 "graders:keeps_others"
             ) from error
     return read_graders(found)
-
-
-def grade_episode(episode: Episode, *sources: Sequence[Any]) -> list[Grade]:
-    """Return the grades of an episode by the graders of several sources; raises what one raises."""
-    graders = read_graders([each for source in sources for each in source])
-    return [grade(episode) for grade in graders]

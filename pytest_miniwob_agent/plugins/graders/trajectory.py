@@ -9,9 +9,10 @@ searched) or functions. `("Click", "Save")` is a click on an element that is nam
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 from pytest_miniwob_agent.core.actions import Action, Answer, ByProgram, element_ids
 from pytest_miniwob_agent.core.errors import UsageError
@@ -51,6 +52,8 @@ def never(action: type | str, name: Value | None = None, **values: Value) -> Gra
 
 def in_order(*actions: Pattern) -> Grader:
     """Passes if a trial had these actions in this order, whatever came between them."""
+    if not actions:
+        raise UsageError("in_order needs actions: without one it always passes")
     wanted = [_Pattern.read(each) for each in actions]
 
     def grade(episode: Episode) -> Grade:
@@ -66,7 +69,7 @@ def in_order(*actions: Pattern) -> Grader:
         after = f" after {wanted[furthest - 1]}" if furthest else ""
         return Grade(False, f"there is no {wanted[furthest]}{after}")
 
-    return Grader(f"in order {', '.join(map(str, wanted))}", grade)
+    return Grader(f"in order {' then '.join(map(str, wanted))}", grade)
 
 
 def only(*actions: Pattern) -> Grader:
@@ -79,7 +82,7 @@ def only(*actions: Pattern) -> Grader:
                 return Grade(False, place)
         return Grade(True)
 
-    return Grader(f"only {', '.join(map(str, wanted))}", grade)
+    return Grader(f"only {' or '.join(map(str, wanted))}", grade)
 
 
 def answered(value: Value) -> Grader:
@@ -94,6 +97,32 @@ def answered(value: Value) -> Grader:
     return Grader(f"answered {_shown(value)}", grade)
 
 
+def visited(address: Value) -> Grader:
+    """Passes if a window showed this page, of an app or of a folder of your own.
+
+    A string is compared with its path, with or without the query; a regular expression is searched
+    in its address, and a function gets the address.
+    """
+
+    def grade(episode: Episode) -> Grade:
+        pages = [each.url for each in episode.requests if each.leads or each.kind == "Document"]
+        found = any(_is_address(address, each) for each in pages)
+        return Grade(found, "" if found else f"no page is {_shown(address)}")
+
+    return Grader(f"visited {_shown(address)}", grade)
+
+
+def asked(method: str, path: str, fields: Mapping[str, Any] | None = None) -> Grader:
+    """Passes if a page made a request of this method and path, with these fields among others."""
+    shown = f"{method} {path}" + (f" with {dict(fields)}" if fields else "")
+
+    def grade(episode: Episode) -> Grade:
+        found = episode.asked(method, path, fields)
+        return Grade(found, "" if found else f"no request is {shown}")
+
+    return Grader(f"asked {shown}", grade)
+
+
 _COUNTS = {"actions": "steps", "calls": "calls", "tokens": "tokens", "trials": "trials"}
 
 
@@ -102,6 +131,8 @@ def at_most(**most: int) -> Grader:
 
     Tokens that the model's server did not count fail it.
     """
+    if not most:
+        raise UsageError(f"at_most needs one of {', '.join(_COUNTS)}: without it always passes")
     for name in most:
         if name not in _COUNTS:
             hint = nearest(name, list(_COUNTS))
@@ -115,7 +146,8 @@ def at_most(**most: int) -> Grader:
         )
         return Grade(not over, ", ".join(said))
 
-    shown = ", ".join(f"{count:,} {name}" for name, count in most.items())
+    # Gates separate their parts by commas.
+    shown = " and ".join(f"{count} {name}" for name, count in most.items())
     return Grader(f"at most {shown}", grade)
 
 
@@ -171,6 +203,11 @@ def _acts(
             seen = event.transition.observation
 
 
+def describe_actions(episode: Episode) -> list[str]:
+    """Return a line for each action: where it was done, and the names of its elements."""
+    return [place for _, place in _acts(episode)]
+
+
 def _fits(value: Value, found: Any) -> bool:
     match value:
         case re.Pattern():
@@ -180,6 +217,14 @@ def _fits(value: Value, found: Any) -> bool:
         case _ if callable(value):
             return bool(value(found))
     return bool(value == found)
+
+
+def _is_address(value: Value, url: str) -> bool:
+    parts = urlsplit(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return (
+        value in (parts.path, parts.path + query) if isinstance(value, str) else _fits(value, url)
+    )
 
 
 def _shown(value: Any) -> str:
