@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
+from statistics import median
 
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.outcome import Result, add_tokens
@@ -22,7 +23,8 @@ from pytest_miniwob_agent.core.text import counted
 from pytest_miniwob_agent.models.budget import Price, usage_cost
 from pytest_miniwob_agent.results import statistics
 from pytest_miniwob_agent.results.file import Results, Samples
-from pytest_miniwob_agent.results.statistics import median_interval
+from pytest_miniwob_agent.results.rounds import task_name
+from pytest_miniwob_agent.results.statistics import ratio, ratio_interval
 
 _SETUP = ("agent", "model", "params", "prompts", "sent")
 _COURSE = ("outcome", "solved_at", "endings", "steps", "calls", "tokens")
@@ -40,7 +42,7 @@ class Pair:
 
     @property
     def task(self) -> str:
-        return "/".join(self.item.split("/")[-3:-1])
+        return task_name(self.item)
 
     @property
     def samples(self) -> int:
@@ -107,15 +109,15 @@ class RateChange:
     def __init__(self, pairs: tuple[Pair, ...], *, by_task: bool = False) -> None:
         before, after = zip(*(pair.shares for pair in pairs), strict=True)
         samples = sum(pair.samples for pair in pairs)
-        names = (pair.task if by_task else pair.item for pair in pairs)
+        names = [pair.task if by_task else pair.item for pair in pairs]
         self.pairs = pairs
         self.before, self.after = float(sum(before) / len(pairs)), float(sum(after) / len(pairs))
-        self.before_interval = statistics.rate_interval(before, samples)
-        self.after_interval = statistics.rate_interval(after, samples)
+        self.before_interval = statistics.rate_interval(before, samples, names)
+        self.after_interval = statistics.rate_interval(after, samples, names)
         self.worse = [pair for pair in pairs if pair.change < 0]
         self.better = [pair for pair in pairs if pair.change > 0]
         self.difference = sum(after) / len(pairs) - sum(before) / len(pairs)
-        self.change = statistics.Change.of(before, after, samples, list(names))
+        self.change = statistics.Change.of(before, after, samples, names)
 
 
 class Comparison:
@@ -124,11 +126,19 @@ class Comparison:
     `pairs` are the items that are conclusive on both sides, sorted by id; `categories` are the
     same by category, each agent and model by itself where a run has several. `missing` are the
     items that only the baseline has, `new` those that only the later run has. `by_task` is for the
-    tests and intervals, see `RateChange`.
+    tests and intervals, see `RateChange`. `wanted` are the items that two set-ups of one run should
+    both have; None if the baseline is another run.
     """
 
-    def __init__(self, baseline: Results, head: Results, *, by_task: bool = False) -> None:
-        self.baseline, self.head, self.by_task = baseline, head, by_task
+    def __init__(
+        self,
+        baseline: Results,
+        head: Results,
+        *,
+        by_task: bool = False,
+        wanted: Set[str] | None = None,
+    ) -> None:
+        self.baseline, self.head, self.by_task, self.wanted = baseline, head, by_task, wanted
         before, after = baseline.items, head.items
         self.pairs = tuple(
             Pair(item, before[item].results[0].group, before[item], after[item])
@@ -152,6 +162,20 @@ class Comparison:
         return {
             name: RateChange(pairs, by_task=self.by_task) for name, pairs in groups.items() if pairs
         }
+
+    @property
+    def graders(self) -> set[str]:
+        """The names of the graders of the later run."""
+        return {grade.grader for result in self.head.results for grade in result.grades}
+
+    def grade_changes(self, grader: str) -> list[list[float]]:
+        """Return the changes of the mean grade of the items by a grader, item by item or task."""
+        found: dict[str, list[float]] = defaultdict(list)
+        for pair in self.pairs:
+            before, after = (_mean_grade(side, grader) for side in pair.compared)
+            if before is not None and after is not None:
+                found[pair.task if self.by_task else pair.item].append(after - before)
+        return list(found.values())
 
     @cached_property
     def setup(self) -> list[tuple[str, str, str]]:
@@ -265,7 +289,8 @@ def _limits(result: Result) -> list[str]:
     if not limits:
         return []
     counts = [counted(getattr(limits, name), name[:-1]) for name in ("trials", "steps", "calls")]
-    return [", ".join([*counts, *(["any reward"] if limits.any_reward else [])])]
+    rules = {"any reward": limits.any_reward, "judged by graders": limits.graded}
+    return [", ".join([*counts, *(name for name, holds in rules.items() if holds)])]
 
 
 def _sample_counts(results: Results) -> str:
@@ -288,7 +313,11 @@ MEASURES: Mapping[str, Callable[[Result, Prices], float | None]] = {
 OF_TWINS: Mapping[str, tuple[str, str]] = {"perturbed": (":-", ""), "followed": (":", "")}
 """The limits for pairs within a run (`twins`), with what is written before and after a number."""
 
+GRADE = "grade"
+"""The limit on the mean grade of a grader."""
+
 _FORM = ":+", "%"  # of other limits
+_GRADE = re.compile(rf"({GRADE}:.+):-(\d{{1,2}}(?:\.\d{{1,4}})?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +325,7 @@ class Limit:
     """The most that a measure may grow: 0.1 is 10 % of what it was; or a limit `OF_TWINS`.
 
     `perturbed` is the most that the solved rate may lose in a kind, `followed` the largest share of
-    attacks that may be followed.
+    attacks that may be followed, and `grade:NAME` the most that a grader's mean grade may lose.
     """
 
     measure: str
@@ -305,6 +334,8 @@ class Limit:
     @classmethod
     def parse(cls, text: str) -> Limit | None:
         """Read a limit such as `calls:+10%` or `perturbed:-10`; None if it is not one."""
+        if grade := _GRADE.fullmatch(text):
+            return cls(grade[1], float(grade[2]) / 100)
         measure = text.partition(":")[0]
         before, after = OF_TWINS.get(measure, _FORM)
         number = rf"{measure}{re.escape(before)}(\d{{1,4}}(?:\.\d{{1,4}})?){after}"
@@ -312,36 +343,63 @@ class Limit:
             return None
         return cls(measure, float(found[1]) / 100)
 
+    @property
+    def grader(self) -> str:
+        """The name of the grader that it is for; empty if it is for another measure."""
+        return self.measure.partition(f"{GRADE}:")[2]
+
     def __str__(self) -> str:
-        before, after = OF_TWINS.get(self.measure, _FORM)
+        before, after = (":-", "") if self.grader else OF_TWINS.get(self.measure, _FORM)
         return f"{self.measure}{before}{100 * self.share:g}{after}"
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """The median over the items of how much a measure grew, with its 95 % interval."""
+    """How much the sum of a measure grew, with its 95 % interval, and the median item's."""
 
     measure: str
-    median: float
+    total: float
     low: float
     high: float
+    median: float
+    by: str
 
     def __str__(self) -> str:
-        median, low, high = (f"{100 * each:+.1f}" for each in (self.median, self.low, self.high))
-        return f"{self.measure} per item: {median} % (median, 95 % interval {low} to {high})"
+        numbers = self.total, self.low, self.high, self.median
+        total, low, high, median = (f"{100 * (each - 1):+.1f}" for each in numbers)
+        return (
+            f"{self.measure}: {total} % in all (95 % interval {low} to {high}, by {self.by}; "
+            f"median item {median} %)"
+        )
 
 
-def measured(pairs: Sequence[Pair], measure: str, prices: Prices) -> Growth | str:
-    """Return how much a measure grew, or why that is not known."""
-    changes = []
+def measured(
+    pairs: Sequence[Pair], measure: str, prices: Prices, *, by_task: bool = False
+) -> Growth | str:
+    """Return how much a measure grew, or why that is not known.
+
+    An item counts with the mean of its samples.
+    """
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    ratios = []
     for pair in pairs:
         before, after = (_mean(side, measure, prices) for side in (pair.before, pair.after))
         if before is None or after is None:
             what = "the price or a token count" if measure == "cost" else "a token count"
             return f"{what} of {pair.item} is unknown"
-        # Rounded, so that 1.1 is 10 % more than 1, and not a little beyond that.
-        changes.append(round(after / before - 1, 9) if before else math.inf if after else 0.0)
-    return Growth(measure, *median_interval(changes))
+        ratios.append(ratio(before, after))
+        unit = sums[pair.task if by_task else pair.item]
+        unit[0], unit[1] = unit[0] + before, unit[1] + after
+    sides = list(zip(*sums.values(), strict=True))
+    total = ratio(*map(math.fsum, sides))
+    by = "task" if by_task else "item"
+    return Growth(measure, total, *ratio_interval(*sides), median(ratios), by)
+
+
+def _mean_grade(samples: Samples, grader: str) -> float | None:
+    grades = [grade for result in samples.results for grade in result.grades]
+    scores = [grade.score for grade in grades if grade.grader == grader]
+    return math.fsum(scores) / len(scores) if scores else None
 
 
 def _mean(samples: Samples, measure: str, prices: Prices) -> float | None:

@@ -15,7 +15,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -120,6 +120,10 @@ class Results:
         for result in sorted(self.results, key=lambda result: (result.item, result.repeat)):
             found.setdefault(result.item, []).append(result)
         return {item: Samples(tuple(samples)) for item, samples in found.items()}
+
+    def only(self, items: Container[str]) -> Results:
+        """The results of these items."""
+        return replace(self, results=tuple(one for one in self.results if one.item in items))
 
     @property
     def of_live_apps(self) -> bool:

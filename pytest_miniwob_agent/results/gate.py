@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections import ChainMap
+from collections.abc import Callable, Container, Iterable, Sequence, Set
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
+from pytest_miniwob_agent.builtin import without_pytest
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.core.text import counted, listed, nearest, p_value, percent
 from pytest_miniwob_agent.results.comparison import (
+    GRADE,
     MEASURES,
     OF_TWINS,
     Comparison,
@@ -26,25 +30,29 @@ from pytest_miniwob_agent.results.comparison import (
     measured,
 )
 from pytest_miniwob_agent.results.file import Results
-from pytest_miniwob_agent.results.statistics import NORMAL
+from pytest_miniwob_agent.results.rounds import Look, plan_rounds
+from pytest_miniwob_agent.results.statistics import NORMAL, p_together, ratio, ratio_interval
 from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out when it passes
-LEAST_TASKS = 6  # with fewer, `paired:by-task` can't show a fall
+ALIKE = 0.05  # the p-value up to which items of a task are said to change together
+
+PAIRED = "paired", "until-decided"
 
 USAGE = (
-    "gates are items, items:M, paired[:ALPHA][:by-task] and rate:POINTS; M is a number of samples, "
-    "ALPHA a level between 0 and 1, POINTS from 0 to less than 100. Add, after commas, "
+    "gates are items, items:M, paired[:ALPHA][:by-task], until-decided[:ALPHA][:by-task] and "
+    "rate:POINTS; M is a number of samples, ALPHA a level between 0 and 1, POINTS from 0 to less "
+    "than 100. Add, after commas, "
     f"limits such as calls:+10% for {', '.join(MEASURES)}, the limits perturbed:-POINTS and "
-    "followed:PERCENT, which are gates by themselves too, and lenient"
+    "followed:PERCENT or grade:NAME:-POINTS, which are gates by themselves too, and lenient"
 )
 
 _VALUES = {  # what follows the name of each gate
     "items": r"(?::([1-9]\d{0,5}))?",
-    "paired": r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:by-task)?",
+    **dict.fromkeys(PAIRED, r"(?::(0?\.\d{0,8}[1-9]\d{0,8}))?(:by-task)?"),
     "rate": r":(\d{1,2}(?:\.\d{1,9})?|\.\d{1,9})",
-    **dict.fromkeys(OF_TWINS, ".*"),  # limits without a gate before them
+    **dict.fromkeys((*OF_TWINS, GRADE), ".*"),  # limits without a gate before them
 }
 
 
@@ -55,10 +63,13 @@ class Gate:
     `items`: an item that was solved no longer is. With repeats an item counts as solved if
     `at_least` of its samples are, by default if more than half are. `paired`: the interval of the
     paired change at level 1 - `alpha` lies below zero, over the whole or, corrected for their
-    number, in a category; `by_task` takes the seeds of a task as one. `rate`: the rate over the
-    whole fell by more than `points` (1 is 100 %). `limits` hold for calls, tokens, cost and steps,
-    and for the pairs within the run, which alone count for `twins`.
-    A verdict that is inconclusive fails the run too, unless the gate is `lenient`.
+    number, in a category; `by_task` takes the seeds of a task as one. `until-decided`: the same,
+    looking after each round of items, with `alpha` for all looks together. `rate`: the rate over
+    the whole fell by more than `points` (1 is 100 %). `limits` hold for calls, tokens, cost and
+    steps, for the mean grades of graders, which alone count for `grade`, and for the pairs within
+    the run, which alone count for `twins`.
+    A verdict that is inconclusive fails the run too, unless the gate is `lenient`. A gate that a
+    plugin has `added` has what follows its name, and a function that judges.
     """
 
     kind: str = "items"
@@ -68,6 +79,8 @@ class Gate:
     by_task: bool = False
     limits: tuple[Limit, ...] = ()
     lenient: bool = False
+    added: str = ""
+    judged_by: Callable[[Comparison], Iterable[Reason]] | None = field(default=None, compare=False)
 
     @classmethod
     def parse(cls, text: str) -> Gate:
@@ -78,31 +91,38 @@ class Gate:
         """
         parts = [part.strip() for part in text.split(",")]
         kind = parts[0].partition(":")[0]
-        others = parts if kind in OF_TWINS else parts[1:]
+        others = parts if kind in (*OF_TWINS, GRADE) else parts[1:]
         found = re.fullmatch(kind + _VALUES[kind], parts[0]) if kind in _VALUES else None
         limits = tuple(Limit.parse(part) for part in others if part != "lenient")
         wrong = kind in OF_TWINS and not all(each and each.measure in OF_TWINS for each in limits)
-        if not found or None in limits or wrong:
-            hint = "" if kind in _VALUES else nearest(kind, list(_VALUES))
+        of_plugins = {} if kind in _VALUES else ChainMap(*without_pytest().pytest_miniwob_gates())
+        if not (found or kind in of_plugins) or None in limits or wrong:
+            hint = "" if kind in _VALUES else nearest(kind, [*_VALUES, *of_plugins])
             raise UsageError(f"gate {text!r} is not valid{hint}; {USAGE}")
         more: dict[str, Any] = {"limits": limits, "lenient": "lenient" in others}
-        if kind in OF_TWINS:
-            return cls("twins", **more)
+        if kind in of_plugins:
+            value = parts[0].partition(":")[2]
+            return cls(kind, added=value, judged_by=of_plugins[kind](value), **more)
+        assert found is not None
+        if kind in (*OF_TWINS, GRADE):
+            return cls(GRADE if kind == GRADE else "twins", **more)
         value = found[1]
         if kind == "items":
             return cls(kind, at_least=int(value) if value else None, **more)
-        if kind == "paired":
+        if kind in PAIRED:
             return cls(kind, alpha=float(value or 0.05), by_task=bool(found[2]), **more)
         return cls(kind, points=Fraction(value) / 100, **more)
 
     def __str__(self) -> str:
-        text = "" if self.kind == "twins" else self.kind
+        text = "" if self.kind in ("twins", GRADE) else self.kind
         if self.kind == "items" and self.at_least:
             text += f":{self.at_least}"
-        elif self.kind == "paired":
+        elif self.kind in PAIRED:
             text += f":{self.alpha:g}" + (":by-task" if self.by_task else "")
         elif self.kind == "rate":
             text += f":{float(100 * self.points):g}"
+        elif self.added:
+            text += f":{self.added}"
         lenient = "lenient" if self.lenient else ""
         return ",".join(filter(None, [text, *map(str, self.limits), lenient]))
 
@@ -129,7 +149,8 @@ class Verdict:
     """A gate's decision on a comparison.
 
     `regressed` are the pairs that were solved and no longer are, `progressed` those that were not
-    and are, even if the gate allows them. `notes` are remarks that do not fail the run.
+    and are, even if the gate allows them. `notes` are remarks that do not fail the run. `needed`
+    are the items that were seen when the gate was decided; None if that were all.
     """
 
     gate: Gate
@@ -138,6 +159,7 @@ class Verdict:
     regressed: tuple[Pair, ...]
     progressed: tuple[Pair, ...]
     notes: tuple[str, ...]
+    needed: frozenset[str] | None = None
 
     @property
     def decision(self) -> str:
@@ -151,6 +173,14 @@ class Verdict:
         """True if the run fails, also by an inconclusive verdict unless the gate is lenient."""
         return self.decision == "failed" or bool(self.reasons and not self.gate.lenient)
 
+    def keep_needed(self, results: Results) -> Results:
+        """The results without items that ran beside the rounds that decided, by their timing."""
+        if self.needed is None:
+            return results
+        count = len(self.both.baseline.items)
+        partial = (*results.partial, f"decided by {counted(count, 'item')}, others not needed")
+        return replace(results.only(self.needed), partial=partial)
+
 
 def judge(
     baseline: Results,
@@ -158,18 +188,119 @@ def judge(
     gate: Gate,
     deselected: Container[str] = (),
     prices: Prices | None = None,
+    wanted: Set[str] | None = None,
 ) -> Verdict:
     """Judge a run by its baseline, or by its own twins alone.
 
     `deselected` are the ids of cases that the run left out on purpose. Every other item of the
-    baseline must be in the run, and conclusive there. `prices` are for a limit of the cost.
+    baseline must be in the run, and conclusive there. `prices` are for a limit of the cost. If both
+    are set-ups of one run, `wanted` are the items that must be in both, and conclusive.
 
     Raises:
         UsageError: the gate asks for more samples than an item has.
     """
     if gate.kind == "twins":
         return _judge_alone(head, gate)
-    both = Comparison(baseline, head, by_task=gate.by_task)
+    if gate.kind == "until-decided":
+        return _judge_in_rounds(baseline, head, gate, deselected, prices, wanted)
+    return _judge(baseline, head, gate, deselected, prices, wanted, Look())
+
+
+def judge_setups(
+    results: Results,
+    first: str,
+    gate: Gate,
+    prices: Prices | None = None,
+    wanted: Set[str] | None = None,
+) -> Verdict:
+    """Judge a set-up of a run by another one, the `first`; raises as `judge` does.
+
+    `wanted` are the items that both should have, without their set-up: by default, all there are.
+    """
+    setups = replace(results, partial=()).by_setup
+    before = setups.pop(first, Results(()))
+    head = next(iter(setups.values()), Results(()))
+    items = before.items.keys() | head.items.keys() if wanted is None else wanted
+    verdict = judge(before, head, gate, prices=prices, wanted=items)
+    if verdict.needed is None:
+        return verdict
+    kept = {one.item for one in results.results if replace(one, setup="").item in verdict.needed}
+    return replace(verdict, needed=frozenset(kept))
+
+
+def _judge_in_rounds(
+    baseline: Results,
+    head: Results,
+    gate: Gate,
+    deselected: Container[str],
+    prices: Prices | None,
+    wanted: Set[str] | None,
+) -> Verdict:
+    """Judge the rounds one after the other, up to the first that decides or is not complete."""
+    left_out = _left_out(baseline, baseline.items, deselected)
+    planned = baseline.items if wanted is None else wanted
+    rounds = plan_rounds(planned, left_out, by_task=gate.by_task)
+    ends = list(accumulate(map(len, rounds)))
+    shares = tuple(end / max(1, ends[-1]) for end in ends)
+    seen: set[str] = set()
+    look, decided = Look(shares), False
+    for number, items in enumerate(rounds, start=1):
+        if number > 1 and head.items.keys().isdisjoint(items):
+            break  # it was not begun
+        seen.update(items)
+        look = Look(shares, number)
+        known, new = baseline.only(seen), head.only(seen)
+        both = Comparison(known, new, by_task=gate.by_task, wanted=wanted and wanted & seen)
+        if _lacking(both, ()) or not both.pairs:
+            break
+        found, _ = _paired(both, gate, look)
+        if decided := not found or found[0].kind == "regressed":
+            break
+    known, new = baseline.only(seen), head.only(seen)
+    verdict = _judge(known, new, gate, deselected, prices, wanted and wanted & seen, look)
+    where = f"round {look.number} of {len(rounds)}, {len(seen)} of {ends[-1]} items"
+    note = f"decided in {where}" if decided else f"not decided in {where}"
+    left = [f"left out on purpose: {counted(len(left_out), 'item')} of the baseline"]
+    notes = (note, *verdict.notes, *(left if left_out else []))
+    needed = frozenset(seen) if decided and not look.last else None
+    return replace(verdict, notes=notes, needed=needed)
+
+
+def _left_out(baseline: Results, items: Iterable[str], deselected: Container[str]) -> list[str]:
+    known = baseline.items
+    return [i for i in items if all(r.case in deselected for r in known[i].results)]
+
+
+def _lacking(both: Comparison, left_out: Sequence[str]) -> list[Reason]:
+    """Why the run does not have what is to be judged: items that are missing or inconclusive."""
+    head = both.head
+    if both.wanted is not None:
+        unclear = [one for one in both.baseline.results + head.results if not one.conclusive]
+        reasons = _inconclusive([*{one.case: one for one in unclear}.values()])
+        if lacking := sorted(both.wanted - (both.baseline.items.keys() & head.items.keys())):
+            text = f"{counted(len(lacking), 'item')} did not run with both set-ups"
+            reasons.insert(0, Reason("missing", text, tuple(lacking), "run them with both"))
+        return reasons
+    decided = {item for item, samples in both.baseline.items.items() if samples.conclusive}
+    reasons = _inconclusive([r for r in head.results if r.item in decided])
+    if missing := tuple(item for item in both.missing if item not in left_out):
+        partial = f" (a partial run: {', '.join(head.partial)})" if head.partial else ""
+        text = f"{counted(len(missing), 'item')} of the baseline did not run{partial}"
+        hint = "run them too; if they were removed on purpose, write the baseline again"
+        reasons.insert(0, Reason("missing", text, missing, hint))
+    return reasons
+
+
+def _judge(
+    baseline: Results,
+    head: Results,
+    gate: Gate,
+    deselected: Container[str],
+    prices: Prices | None,
+    wanted: Set[str] | None,
+    look: Look,
+) -> Verdict:
+    both = Comparison(baseline, head, by_task=gate.by_task, wanted=wanted)
     least = gate.at_least
     _check_samples(both, gate)
     changed = [
@@ -181,15 +312,9 @@ def judge(
     regressed = tuple(pair for pair in changed if pair.before.count_as_solved(least))
     progressed = tuple(pair for pair in changed if pair.after.count_as_solved(least))
     known = baseline.items
-    left_out = [i for i in both.missing if all(r.case in deselected for r in known[i].results)]
-    decided = {item for item, samples in known.items() if samples.conclusive}
-    reasons = _inconclusive([r for r in head.results if r.item in decided])
-    if missing := tuple(item for item in both.missing if item not in left_out):
-        partial = f" (a partial run: {', '.join(head.partial)})" if head.partial else ""
-        text = f"{counted(len(missing), 'item')} of the baseline did not run{partial}"
-        hint = "run them too; if they were removed on purpose, write the baseline again"
-        reasons.insert(0, Reason("missing", text, missing, hint))
-    notes = _notes(both, left_out)
+    left_out = _left_out(baseline, both.missing, deselected)
+    reasons = _lacking(both, left_out)
+    notes = _notes(both, left_out) if wanted is None else []
     if not both.pairs:
         shared = known.keys() & head.items.keys()
         why = "is conclusive in both" if shared else "is in both result sets"
@@ -202,11 +327,15 @@ def judge(
         if -whole.difference > gate.points:
             allowed = f", by more than {float(100 * gate.points):g} points"
             reasons.append(_regression(_fell("whole", whole) + allowed, whole.worse))
-    elif gate.kind == "paired":
-        found, note = _paired(both, gate)
-        reasons, notes = reasons + found, note + notes
+    elif gate.judged_by is not None:
+        reasons += gate.judged_by(both)
+    elif gate.kind == "paired" or (gate.kind == "until-decided" and not reasons):
+        found, note = _paired(both, gate, look)
+        reasons, notes = reasons + found, note + _together(both.pairs, gate) + notes
     found, note = _within(both, gate, prices or {})
     reasons, notes = reasons + found, note + notes
+    if wanted is not None:  # no baseline is written again
+        reasons = [replace(one, hint="") if one.kind == "regressed" else one for one in reasons]
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
 
@@ -281,8 +410,8 @@ def _fell(name: str, change: RateChange) -> str:
     )
 
 
-def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
-    """The reasons for which the gate `paired` does not pass; without any, a note why it does.
+def _paired(both: Comparison, gate: Gate, look: Look) -> tuple[list[Reason], list[str]]:
+    """The reasons for which a gate of pairs does not pass; without any, a note why it does.
 
     The whole and all categories together have half of alpha each, on one side: the whole falls if
     its interval lies below zero, whatever the categories do.
@@ -290,12 +419,12 @@ def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
     parts = max(1, len(both.changes) - 1)
     red = []
     for name, change in both.changes.items():
-        level = gate.alpha if name == "whole" else gate.alpha / parts
-        low, high = change.change.interval(level)
-        if high < 0:
+        level = look.level(gate.alpha if name == "whole" else gate.alpha / parts)
+        if change.change.fell(level):
+            low, high = change.change.interval(level)
             red.append((name, change, f"{_level(level)} {_points(low, high)}"))
     if not red:
-        return _not_worse(both, gate)
+        return _not_worse(both, gate, look)
     by = "by task" if gate.by_task else "by item"
     return [
         _regression(
@@ -306,6 +435,19 @@ def _paired(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
         )
         for name, change, interval in red
     ], []
+
+
+def _together(pairs: Sequence[Pair], gate: Gate) -> list[str]:
+    tasks = [pair.task for pair in pairs]
+    if gate.by_task or len({*tasks}) == len(pairs):
+        return []
+    p = p_together([pair.change for pair in pairs], tasks)
+    if p > ALIKE:
+        return []
+    return [
+        f"the items of a task changed alike (p = {p_value(p)}), which by item raises false alarms: "
+        "paired:by-task allows for it"
+    ]
 
 
 def _exact(change: RateChange) -> str:
@@ -320,22 +462,27 @@ def _points(low: float, high: float) -> str:
     return f"{100 * low:+.1f} to {100 * high:+.1f}"
 
 
-def _not_worse(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
+def _not_worse(both: Comparison, gate: Gate, look: Look) -> tuple[list[Reason], list[str]]:
     """Why it can't be known that nothing got worse; otherwise a note on what is ruled out."""
     whole = both.changes["whole"]
     touched = sum(pair.touched for pair in whole.pairs)
     if not touched:  # no item was recorded again, so nothing could have changed
-        return [], ["every item ran as in the baseline, call by call"]
+        if look.last:
+            return [], ["every item ran as in the baseline, call by call"]
+        # At the baseline's commit all rounds replay, and then new seeds are recorded.
+        text = "every item so far ran as in the baseline, call by call"
+        return [Reason("undecided", text, (), *_to_decide(both, gate, look))], []
     counts = f"{len(whole.worse)} worse, {len(whole.better)} better"
     margin = f"{float(100 * MARGIN):g}"
-    low, high = whole.change.interval(gate.alpha)
-    interval = f"{_level(gate.alpha)} {_points(low, high)}" + (", by task" if gate.by_task else "")
+    level = look.level(gate.alpha)
+    low, high = whole.change.interval(level)
+    interval = f"{_level(level)} {_points(low, high)}" + (", by task" if gate.by_task else "")
     if low <= -MARGIN:
         text = f"{counts}: too few items to show a fall or rule out one of {margin} points"
         text += f" ({interval})"
-        return [Reason("undecided", text, (), *_to_decide(whole, gate))], []
-    fewest = math.ceil(NORMAL.inv_cdf(1 - gate.alpha / 2) ** 2)
-    if touched < fewest and whole.difference < 0:
+        return [Reason("undecided", text, (), *_to_decide(both, gate, look))], []
+    fewest = math.ceil(NORMAL.inv_cdf(1 - level / 2) ** 2)
+    if 0 < touched < fewest and whole.difference < 0:
         text = (
             f"{counts}, but only {counted(touched, 'item')} ran differently from the baseline: "
             f"fewer than {fewest} can't show a fall"
@@ -345,30 +492,22 @@ def _not_worse(both: Comparison, gate: Gate) -> tuple[list[Reason], list[str]]:
     return [], [f"{counts}: a fall of {margin} points is ruled out ({interval})"]
 
 
-def _to_decide(whole: RateChange, gate: Gate) -> tuple[str, str]:
-    """A hint with the least number of items or samples that would decide, and pytest's options.
+def _to_decide(both: Comparison, gate: Gate, look: Look) -> tuple[str, str]:
+    """A hint how to decide, and pytest's options that select twice as many seeds.
 
     By task only further tasks decide, which no option adds.
     """
-    times = whole.change.deciding_share(float(MARGIN), gate.alpha)
-    tasks = len({pair.task for pair in whole.pairs})
+    if not look.last:
+        return "run the next round; what is recorded replays", f"--miniwob-gate={gate}"
+    too = ", at the baseline's commit first" if both.wanted is None else ""
     if gate.by_task:
-        more = max(LEAST_TASKS - tasks, math.ceil(tasks * times) - tasks, 1)
-        return (
-            f"at least {counted(more, 'further task')}, recorded at the baseline's commit too, "
-            "would decide; more seeds or samples of the same tasks may not",
-            "",
-        )
-    count = len(whole.pairs)
-    more = max(1, math.ceil(count * times) - count)
-    samples = max(pair.samples for pair in whole.pairs)
-    repeats = max(samples + 1, math.ceil(samples * times))
-    seeds = sorted({result.seed for pair in whole.pairs for result in pair.after.results})
-    last = seeds[-1] + max(1, math.ceil(more / tasks))
+        return f"record further tasks{too}: more seeds may not decide", ""
+    seeds = sorted({result.seed for pair in both.pairs for result in pair.after.results})
+    more = range(seeds[-1] + 1, seeds[-1] + 1 + len(seeds))
     return (
-        f"at least {counted(more, 'further item')} would decide, or {repeats} samples of each "
-        "item; record them at the baseline's commit too",
-        f"--miniwob-seeds={format_seeds([*seeds, *range(seeds[-1] + 1, last + 1)])}",
+        f"record more seeds{too}, for instance twice as many; "
+        "--miniwob-plan shows how many find a loss",
+        f"--miniwob-seeds={format_seeds([*seeds, *more])}",
     )
 
 
@@ -382,12 +521,16 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
             continue
         if not both.pairs:
             continue
-        change = measured(both.pairs, limit.measure, prices)
+        if limit.grader:
+            found, note = _mean_grade(both, limit)
+            reasons, notes = reasons + found, notes + note
+            continue
+        change = measured(both.pairs, limit.measure, prices, by_task=both.by_task)
         if isinstance(change, str):
             reasons.append(Reason("undecided", f"{limit}: {change}"))
-        elif change.low > limit.share:
+        elif change.low > 1 + limit.share:
             reasons.append(Reason("exceeded", f"{change}: more than {limit} allows"))
-        elif change.high <= limit.share:
+        elif change.high <= 1 + limit.share:
             notes.append(f"{change}: within {limit}")
         else:
             hint = "run more seeds"
@@ -395,6 +538,26 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
                 Reason("undecided", f"{change}: it may be above {limit} or not", hint=hint)
             )
     return reasons, notes
+
+
+def _mean_grade(both: Comparison, limit: Limit) -> tuple[list[Reason], list[str]]:
+    changes = both.grade_changes(limit.grader)
+    if not changes:
+        known = sorted(both.graders)
+        hint = nearest(limit.grader, known)
+        text = f"{limit}: no item has grades by {limit.grader} in both runs{hint}"
+        return [Reason("undecided", text, tuple(known))], []
+    counts, sums = [len(each) for each in changes], [math.fsum(each) for each in changes]
+    mean, (low, high) = ratio(sum(counts), math.fsum(sums)), ratio_interval(counts, sums)
+    by = "task" if both.by_task else "item"
+    text = f"{limit.measure}: {100 * mean:+.1f} points in the mean (95 % interval "
+    text += f"{_points(low, high)}, by {by})"
+    if high < -limit.share:
+        return [Reason("exceeded", f"{text}: more than {limit} allows")], []
+    if low < -limit.share:
+        undecided = f"{text}: it may have lost more than {limit} allows or not"
+        return [Reason("undecided", undecided, hint="run more seeds")], []
+    return [], [f"{text}: within {limit}"]
 
 
 def _between_twins(both: Comparison, limit: Limit) -> tuple[list[Reason], list[str]]:

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections import defaultdict
+import random
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from statistics import NormalDist, median
+from functools import cache
+from statistics import NormalDist
 
 NORMAL = NormalDist()
 Z = NORMAL.inv_cdf(0.975)  # for intervals at 95 %
@@ -26,6 +28,11 @@ FEW = 25
 # The number of steps that differences are rounded to if they add up to more, as those of items with
 # many different sample counts do. A test of rounded differences is exact as well.
 GRID = 5000
+
+# The samples that are drawn of a run's units, with a seed: equal runs have equal intervals.
+DRAWS = 1000
+
+POINTS = 161  # of a sum's density, for levels of which two digits hold
 
 
 def p_worse(differences: Sequence[Fraction]) -> float:
@@ -60,20 +67,22 @@ class Change:
     no change is McNemar's, and the interval of the changes that it does not reject. So an interval
     lies below zero exactly if the test shows a change for the worse. Fagerland, Lydersen and
     Laake compare such tests and intervals (BMC Medical Research Methodology 13 (2013), 91;
-    Statistics in Medicine 33 (2014), 2850-2875).
+    Statistics in Medicine 33 (2014), 2850-2875). By task, the test is the exact one.
 
     Args:
-        difference: the rate after minus that before, from -1 to 1.
+        difference: the rate after minus that before, from -1 to 1; the middle of the interval.
         flips: the chance that a sample of an item before and one after disagree.
         size: the number of independent pairs of samples with the same information.
         exact: the one-sided p-values for the worse and for the better by the exact test, None if
-            more than `FEW` units changed. They can disagree with the interval.
+            more than `FEW` items changed. By item they can disagree with the interval.
+        by_task: True if several items are of one task, and only tasks are independent.
     """
 
     difference: float
     flips: float
     size: float
     exact: tuple[float, float] | None = None
+    by_task: bool = False
 
     @classmethod
     def of(
@@ -87,26 +96,33 @@ class Change:
 
         `units` name, item by item, what is independent: the items themselves, or their tasks. The
         test's statistic is the sum of the units' changes by the root of the sum of their squares.
-        Of tasks there are few, so that the test is no bolder than `p_worse` of their changes.
+
+        By task, the lost and the gained items of a task count separately, as a task that breaks may
+        hide behind its gains, and two tasks are added, one that was lost as a whole and one that
+        was gained: few tasks do not show how far others move.
         """
         count = len(before)
         pairs = list(zip(before, after, strict=True))
-        flips = float(sum(old * (1 - new) + new * (1 - old) for old, new in pairs)) / count
-        sums: dict[str, Fraction] = defaultdict(Fraction)
+        lost, gained = defaultdict[str, Fraction](Fraction), defaultdict[str, Fraction](Fraction)
         for unit, (old, new) in zip(units, pairs, strict=True):
-            sums[unit] += new - old
-        squares = sum(each**2 for each in sums.values())
-        whole = sum(sums.values())
-        size = min(samples, count**2 * flips / float(squares)) if squares else len(sums)
-        few = sum(each != 0 for each in sums.values()) <= FEW
+            lost[unit] += max(old - new, Fraction(0))
+            gained[unit] += max(new - old, Fraction(0))
+        net = [gained[unit] - lost[unit] for unit in lost]
+        by_task = len(net) < count
         exact = None
-        if few or len(sums) < count:
-            exact = p_worse(list(sums.values())), p_worse([-each for each in sums.values()])
-        if exact and whole and len(sums) < count:
-            # There is no quantile of 0.
-            z = NORMAL.inv_cdf(min(max(min(exact), 1e-300), 0.5))
-            size = max(1.0, min(size, flips * (z * count / float(whole)) ** 2))
-        return cls(float(whole) / count, flips, float(size), exact if few else None)
+        if by_task or sum(each != 0 for each in net) <= FEW:
+            exact = p_worse(net), p_worse([-each for each in net])
+        if by_task:
+            largest = Fraction(max(Counter(units).values()))
+            sums = [*lost.values(), *gained.values(), largest, largest]
+            count += 2 * int(largest)
+            flips, most = sum(sums) / count, count
+        else:
+            sums, most = net, samples
+            flips = sum(old * (1 - new) + new * (1 - old) for old, new in pairs) / count
+        squares = sum(each**2 for each in sums)
+        size = min(most, float(count**2 * flips / squares)) if squares else count
+        return cls(float(sum(net) / count), float(flips), size, exact, by_task)
 
     def statistic(self, change: float = 0.0) -> float:
         """The test's statistic for a change: standard normal, if that is the true one."""
@@ -139,21 +155,11 @@ class Change:
         )
         return low, high
 
-    def decides(self, margin: float, alpha: float) -> bool:
-        """True if the interval lies below zero, or above a loss of `margin`."""
-        low, high = self.interval(alpha)
-        return high < 0 or low > -margin
-
-    def deciding_share(self, margin: float, alpha: float) -> float:
-        """How many times the items decide, if further ones change as these: from 1."""
-        times = 1.0
-        while not replace(self, size=self.size * times).decides(margin, alpha):
-            times *= 2
-        return border(
-            lambda each: replace(self, size=self.size * each).decides(margin, alpha),
-            times / 2,
-            times,
-        )
+    def fell(self, alpha: float) -> bool:
+        """True if a change for the worse is shown, on one side of a test at level alpha."""
+        if self.by_task and self.exact:
+            return self.exact[0] <= alpha / 2
+        return self.interval(alpha)[1] < 0
 
 
 def below(z: float) -> float:
@@ -225,33 +231,68 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
     return low, high
 
 
-def rate_interval(shares: Sequence[Fraction], samples: int) -> tuple[float, float]:
+def rate_interval(
+    shares: Sequence[Fraction], samples: int, units: Sequence[str]
+) -> tuple[float, float]:
     """Wilson's interval for the mean of the items' shares of solved samples.
 
     Its sample size is the number of independent samples that would carry the same information: the
     number of items if each of them is always or never solved, `samples` if all items are alike.
+    `units` name, item by item, what is independent: the items themselves, or their tasks.
     """
     count = len(shares)
     mean = math.fsum(shares) / count
+    beyond: dict[str, float] = defaultdict(float)
+    for unit, share in zip(units, shares, strict=True):
+        beyond[unit] += share - mean
     if not 0 < mean < 1:
-        return wilson(round(mean), count)
-    spread = math.fsum((share - mean) ** 2 for share in shares) / count
-    return wilson(mean, min(samples, count * mean * (1 - mean) / spread) if spread else samples)
+        return wilson(round(mean), len(beyond))
+    squares = math.fsum(each**2 for each in beyond.values())
+    size = count**2 * mean * (1 - mean) / squares if squares else samples
+    return wilson(mean, min(samples, size))
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """The median of paired differences, and its 95 % interval: two of the values in their order.
+def ratio_interval(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the ratio of two sums over the same units, by the bootstrap percentiles.
 
-    It is the interval of the sign test (H. A. David and H. N. Nagaraja, Order Statistics, 7.1). Of
-    five values or fewer it is their range, which may hold the median less often.
+    Of fewer than ten units it is the range of their ratios, in which that of the sums must lie.
+    B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
     """
-    ordered, count = sorted(values), len(values)
-    tail, inside = 0.5**count, 0  # the chance that the median lies outside of the values left
-    while 2 * tail <= 0.05:
-        inside += 1
-        tail += math.comb(count, inside) * 0.5**count
-    outermost = max(0, inside - 1)
-    return median(ordered), ordered[outermost], ordered[count - 1 - outermost]
+    pairs = list(zip(before, after, strict=True))
+    draw = random.Random(0)
+    samples = [draw.choices(pairs, k=len(pairs)) for _ in range(DRAWS)]
+    if len(pairs) < 10:
+        samples = [[pair] for pair in pairs]
+    ratios = sorted(ratio(*map(math.fsum, zip(*sample, strict=True))) for sample in samples)
+    outside = len(ratios) // 40
+    return ratios[outside], ratios[-1 - outside]
+
+
+def ratio(before: float, after: float) -> float:
+    """Return how many times as much there is after; nothing twice is as much."""
+    # Rounded, so that 1.1 is 10 % more than 1, and not a little beyond that.
+    return round(after / before, 9) if before else math.inf if after else 1.0
+
+
+def p_together(changes: Sequence[Fraction], tasks: Sequence[str]) -> float:
+    """The p-value for items of a task that change in the same direction, by a permutation test.
+
+    The statistic is the sum of the squares of the tasks' changes. What the changed items came to is
+    shuffled among them, so that a task whose items are often lost or gained is no evidence.
+    P. Good, Permutation, Parametric and Bootstrap Tests of Hypotheses (2005), chapter 3.
+    """
+    moved = [(task, float(each)) for task, each in zip(tasks, changes, strict=True) if each]
+
+    def squares(values: Sequence[float]) -> float:
+        sums: dict[str, float] = defaultdict(float)
+        for (task, _), value in zip(moved, values, strict=True):
+            sums[task] += value
+        return math.fsum(each**2 for each in sums.values())
+
+    values, draw = [value for _, value in moved], random.Random(0)
+    observed = squares(values) - 1e-9
+    as_far = sum(squares(draw.sample(values, len(values))) >= observed for _ in range(DRAWS))
+    return (1 + as_far) / (1 + DRAWS)
 
 
 def pass_at(k: int, samples: int, solved: int) -> float:
@@ -270,3 +311,38 @@ def pass_all(k: int, samples: int, solved: int) -> float:
 def flip_rate(samples: int, solved: int) -> float:
     """The chance that two samples of an item disagree; `samples` must be at least 2."""
     return solved * (samples - solved) / math.comb(samples, 2)
+
+
+@cache
+def levels_at_looks(shares: tuple[float, ...], alpha: float) -> tuple[float, ...]:
+    """The one-sided levels of tests that look at growing data, which together reject in `alpha`.
+
+    `shares` are those of all data that each look sees, up to 1. `alpha` is spent with the square of
+    the share, so that the last look has a level not far below it: K. Kim and D. L. DeMets,
+    Biometrika 74 (1987), 149-154. The recursion is that of P. Armitage, C. K. McPherson and B. C.
+    Rowe, JRSS A 132 (1969), 235-244, over the sums of looks that have not rejected.
+    """
+    levels: list[float] = []
+    sums, density, seen = [0.0], [1.0], 0.0
+    for share in shares:
+        root, variance = math.sqrt(share), share - seen
+        width = 12 * root / (POINTS - 1)  # from -6 to 6 standard deviations of the sum
+        points = [-6 * root + width * number for number in range(POINTS)]
+        scale = width * NORMAL.pdf(0) / math.sqrt(variance)
+        found = [
+            scale
+            * math.fsum(
+                chance * math.exp(-((point - before) ** 2) / (2 * variance))
+                for before, chance in zip(sums, density, strict=True)
+            )
+            for point in points
+        ]
+        left, place = alpha * (share**2 - seen**2), POINTS - 1
+        while found[place] < left:
+            left -= found[place]
+            place -= 1
+        bound = points[place] + width * (0.5 - left / found[place])
+        levels.append(below(-bound / root))
+        sums, density, seen = points[: place + 1], found[: place + 1], share
+        density[-1] -= left
+    return tuple(levels)

@@ -61,7 +61,7 @@ class Kind:
         clean = Count.solved(each for pair in change.pairs for each in pair.before.results)
         twin = Count.solved(each for pair in change.pairs for each in pair.after.results)
         found = change.change
-        figures = found.difference, found.interval(), found.p_changed
+        figures = float(change.difference), found.interval(), found.p_changed
         return cls(kind, len(change.pairs), clean, twin, *figures)
 
     @property

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.damage import damaged
 from support.made_results import joined, run_of
 
 from pytest_miniwob_agent.core.errors import UsageError
@@ -35,23 +36,7 @@ SHARD = {"number": 1, "of": 2, "selected": 0, "items": 0, "deselected": [], "sui
 
 @pytest.mark.parametrize(
     "shard",
-    [
-        None,
-        [],
-        {"number": 2},
-        *(
-            {**SHARD, **wrong}
-            for wrong in (
-                {"of": 999999999999},
-                {"number": "1"},
-                {"selected": None},
-                {"items": "2"},
-                {"deselected": "x"},
-                {"deselected": [1]},
-                {"suite": []},
-            )
-        ),
-    ],
+    [None, {"number": 2}, SHARD | {"of": 999999999999}, *(wrong for _, wrong in damaged(SHARD))],
 )
 def test_a_damaged_head_is_an_error_that_names_the_line(shard):
     head = {"items": 0, "miniwob_results": 2, "partial": [], "shard": SHARD}

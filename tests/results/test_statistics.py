@@ -7,8 +7,6 @@ from fractions import Fraction as F
 from math import erfc, log, sqrt
 
 import pytest
-from scipy import optimize as scipy_optimize
-from scipy import stats as scipy_stats
 
 from pytest_miniwob_agent.results import statistics
 
@@ -29,11 +27,13 @@ class TestPairedTest:
             (0, 3, 1),
         ],
     )
-    def test_with_one_sample_per_item_it_is_mcnemars_exact_test(self, lost, gained, expected):
+    def test_with_one_sample_per_item_it_is_mcnemars_exact_test(
+        self, scipy, lost, gained, expected
+    ):
         p = statistics.p_worse(moves(lost, gained, 90))
         assert p == pytest.approx(expected)
         if lost + gained:
-            exact = scipy_stats.binomtest(lost, lost + gained, alternative="greater")
+            exact = scipy.stats.binomtest(lost, lost + gained, alternative="greater")
             assert p == pytest.approx(exact.pvalue)
 
     def test_it_equals_the_count_over_all_sign_patterns(self):
@@ -60,11 +60,13 @@ class TestPairedTest:
 
 class TestIntervals:
     @pytest.mark.parametrize(("solved", "size"), [(81, 263), (0, 20), (20, 20), (1, 1), (15, 148)])
-    def test_wilsons_interval_equals_scipys(self, solved, size):
-        found = scipy_stats.binomtest(solved, size).proportion_ci(method="wilson")
+    def test_wilsons_interval_equals_scipys(self, scipy, solved, size):
+        found = scipy.stats.binomtest(solved, size).proportion_ci(method="wilson")
         assert statistics.wilson(solved / size, size) == pytest.approx((found.low, found.high))
         shares = [F(1)] * solved + [F(0)] * (size - solved)
-        assert statistics.rate_interval(shares, size) == pytest.approx((found.low, found.high))
+        items = list(map(str, range(size)))
+        by_item = statistics.rate_interval(shares, size, items)
+        assert by_item == pytest.approx((found.low, found.high))
 
     @pytest.mark.parametrize(
         ("shares", "samples", "rate", "independent"),
@@ -77,8 +79,16 @@ class TestIntervals:
     def test_samples_count_as_independent_by_how_alike_items_are(
         self, shares, samples, rate, independent
     ):
-        found = statistics.rate_interval(shares, samples)
+        found = statistics.rate_interval(shares, samples, list(map(str, range(10))))
         assert found == pytest.approx(statistics.wilson(rate, independent))
+
+    def test_by_task_the_seeds_of_a_task_that_are_solved_together_count_as_one(self):
+        shares, tasks = [F(1)] * 15 + [F(0)] * 5, list("aaaaabbbbbcccccddddd")
+        found = statistics.rate_interval(shares, 20, tasks)
+        assert found == pytest.approx(statistics.wilson(0.75, 4))
+        assert statistics.rate_interval([F(1)] * 20, 20, tasks) == statistics.wilson(1, 4)
+        apart = statistics.rate_interval(([F(1)] * 3 + [F(0), F(1)]) * 4, 20, tasks)
+        assert apart == statistics.wilson(0.8, 20)
 
 
 def change_of(lost, gained, same, units=None):
@@ -89,27 +99,27 @@ def change_of(lost, gained, same, units=None):
 
 
 class TestChange:
-    def test_for_no_change_it_is_mcnemars_score_test(self):
+    def test_for_no_change_it_is_mcnemars_score_test(self, scipy):
         for lost, gained in ((26, 0), (15, 13), (9, 20), (95, 0)):
             z = (gained - lost) / sqrt(gained + lost)
             found = change_of(lost, gained, 20)
             assert found.statistic() == pytest.approx(z)
-            assert found.p_worse == pytest.approx(scipy_stats.norm.cdf(z), rel=1e-6, abs=0)
+            assert found.p_worse == pytest.approx(scipy.stats.norm.cdf(z), rel=1e-6, abs=0)
             assert found.p_changed == pytest.approx(
-                2 * scipy_stats.norm.sf(abs(z)), rel=1e-6, abs=0
+                2 * scipy.stats.norm.sf(abs(z)), rel=1e-6, abs=0
             )
 
-    def test_where_few_pairs_differ_p_is_that_of_mcnemars_exact_test(self):
+    def test_where_few_pairs_differ_p_is_that_of_mcnemars_exact_test(self, scipy):
         for lost, gained in ((5, 0), (5, 3), (2, 9), (25, 0), (13, 12), (0, 5)):
             found = change_of(lost, gained, 20)
             for p, side in ((found.p_worse, "less"), (found.p_changed, "two-sided")):
-                exact = scipy_stats.binomtest(gained, gained + lost, alternative=side).pvalue
+                exact = scipy.stats.binomtest(gained, gained + lost, alternative=side).pvalue
                 assert p == pytest.approx(exact)
         assert change_of(5, 0, 31).p_changed == 0.0625
         assert change_of(0, 0, 7).p_changed == 1
 
     @pytest.mark.parametrize(("lost", "gained", "same"), [(12, 2, 36), (0, 1, 43), (5, 4, 11)])
-    def test_at_the_bounds_the_likelihood_has_a_score_of_1_96(self, lost, gained, same):
+    def test_at_the_bounds_the_likelihood_has_a_score_of_1_96(self, scipy, lost, gained, same):
         """The likeliest shares by a search, in the place of the closed form."""
         found, count = change_of(lost, gained, same), lost + gained + same
         for bound, sign in zip(found.interval(), (1, -1), strict=True):
@@ -120,7 +130,7 @@ class TestChange:
                 return -sum(number * log(p) for number, p in counted if number)
 
             ends = max(0, -bound) + 1e-12, (1 - bound) / 2 - 1e-12
-            likeliest = scipy_optimize.minimize_scalar(unlikelihood, bounds=ends, method="bounded")
+            likeliest = scipy.optimize.minimize_scalar(unlikelihood, bounds=ends, method="bounded")
             variance = (2 * likeliest.x + bound * (1 - bound)) / count
             score = ((gained - lost) / count - bound) / sqrt(variance)
             assert score == pytest.approx(sign * statistics.Z, rel=1e-3)
@@ -129,9 +139,8 @@ class TestChange:
         # As Wilson's bound of n of n, n / (n + z²), which is above 0.9 from n > 9 z² = 34.57.
         for count in (34, 35):
             found = change_of(0, 0, count)
-            assert found.decides(0.1, 0.05) == (count == 35)
+            assert (found.interval()[0] > -0.1) == (count == 35)
             assert found.interval()[0] == pytest.approx(statistics.wilson(1.0, count)[0] - 1)
-        assert change_of(0, 0, 34).deciding_share(0.1, 0.05) * 34 == pytest.approx(34.57, abs=0.01)
 
     def test_samples_of_an_item_add_up_as_far_as_they_are_independent(self):
         shares = [F(2, 3), F(1), F(1, 3), F(0)], [F(0), F(1), F(1, 3), F(0)]
@@ -143,21 +152,43 @@ class TestChange:
         alike = statistics.Change.of([F(1)] * 4, [F(0)] * 4, 12, list("abcd"))
         assert alike.size == 4
 
-    def test_by_task_it_is_no_bolder_than_the_exact_test_of_whole_tasks(self):
-        by_item = change_of(6, 0, 14)
-        by_task = change_of(6, 0, 14, ["a"] * 3 + ["b"] * 2 + ["c"] + list("defghij") * 2)
+    def test_by_task_a_fall_is_shown_by_the_exact_test_of_whole_tasks(self):
+        tasks = ["a"] * 3 + ["b"] * 2 + ["c"] + list("defghij") * 2
+        by_item, by_task = change_of(6, 0, 14), change_of(6, 0, 14, tasks)
         assert by_item.p_worse == 1 / 2**6
-        assert by_item.interval()[1] < 0 < by_task.interval()[1]
+        assert by_item.fell(0.05)
         assert by_task.p_worse == pytest.approx(1 / 8)
-        assert change_of(0, 0, 4, list("aabb")).size == 2
+        assert (by_task.fell(0.24), by_task.fell(0.26)) == (False, True)
+        many = change_of(18, 8, 26, [str(number) for number in range(26)] * 2)
+        assert many.p_worse == statistics.p_worse(moves(18, 8))  # of any number of tasks
 
-    @pytest.mark.parametrize("tasks", [25, 26])
-    def test_by_task_p_is_exact_too_where_25_tasks_have_changed_or_fewer(self, tasks):
-        names = [str(number) for number in range(tasks)]
-        found = change_of(18, tasks - 18, tasks, names * 2)
-        p = statistics.p_worse(moves(18, tasks - 18)) if tasks == 25 else None
-        assert (found.exact and found.exact[0]) == p
-        assert found.p_worse == (p or statistics.below(found.statistic()))
+    def test_by_task_one_lost_and_one_gained_task_are_added(self):
+        """By hand: losses of 2 and 1, a gain of 1, and two tasks of 3 items that changed."""
+        found = change_of(3, 1, 14, [*"aab", "b", *"aabbcccdddeeff"])
+        assert found.difference == pytest.approx(-2 / 26)
+        assert found.flips == pytest.approx(12 / 26)
+        squares = 4 + 1 + 1 + 16 + 16
+        assert found.size == pytest.approx(26**2 * found.flips / squares)
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_by_task_more_losses_never_help_and_more_gains_never_hurt(self, seed):
+        chance = random.Random(seed)
+        tasks, seeds = chance.randint(6, 40), chance.randint(2, 6)
+        names = [str(task) for task in range(tasks) for _ in range(seeds)]
+        flips = chance.choice((0.02, 0.1, 0.3))
+        moved = [chance.random() < flips and chance.choice((-1, 1)) for _ in names]
+        if seed % 2:
+            moved[:seeds] = [chance.choice((-1, 1))] * seeds  # a task as a whole
+        found = []
+        for _ in range(12):
+            before = [F(move < 0) for move in moved]
+            after = [F(move > 0) for move in moved]
+            change = statistics.Change.of(before, after, len(names), names)
+            found.append((change.interval()[0], change.p_worse))
+            moved[chance.choice([n for n, move in enumerate(moved) if move < 1])] += 1
+        # Each step loses an item less, or gains one more.
+        for figures in zip(*found, strict=True):
+            assert all(a <= b + 1e-9 for a, b in itertools.pairwise(figures))
 
     def test_95_percent_of_intervals_contain_the_true_change(self):
         # 60 items with 3 samples; each item has its own chance; the true change is -0.1.
@@ -175,17 +206,42 @@ class TestChange:
         assert 0.93 <= held / 200 <= 1
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ([3.0, 1.0, 2.0], (2.0, 1.0, 3.0)),  # a range: three values hold the median 3 times of 4
-        ([float(n) for n in range(6)], (2.5, 0.0, 5.0)),  # 1 - 2 / 2⁶ = 97 %
-        ([float(n) for n in range(9)], (4.0, 1.0, 7.0)),  # 1 - 2 (1 + 9) / 2⁹ = 96 %
-        ([float(n) for n in range(20)], (9.5, 5.0, 14.0)),
-    ],
-)
-def test_the_interval_of_a_median_by_hand(values, expected):
-    assert statistics.median_interval(values) == expected
+class TestRatio:
+    def test_of_fewer_than_ten_units_it_is_the_range(self):
+        assert statistics.ratio_interval([1, 2, 4], [2, 2, 2]) == (0.5, 2)
+        assert statistics.ratio_interval([0.0], [1.0])[1] == statistics.ratio(0, 1)
+
+    def test_95_percent_of_intervals_contain_the_true_ratio(self):
+        chance, held = random.Random(2), 0
+        for _ in range(60):
+            before = [chance.lognormvariate(0, 0.5) for _ in range(40)]
+            after = [each * chance.lognormvariate(-0.045, 0.3) * 1.2 for each in before]
+            low, high = statistics.ratio_interval(before, after)
+            held += low <= 1.2 <= high
+        assert held / 60 >= 0.85
+
+    def test_few_items_that_take_much_more_widen_it(self):
+        assert statistics.ratio_interval([1.0] * 100, [1.1] * 100) == (1.1, 1.1)
+        low, high = statistics.ratio_interval([1.0] * 100, [1.0] * 70 + [4.0] * 30)
+        assert 1.5 < low < 1.9 < high < 2.3
+
+
+class TestTogether:
+    def test_tasks_whose_items_change_alike_are_found(self):
+        names = [task for task in "abcdefghij" for _ in range(4)]
+        alike = [F(move) for move in (-1, 1) * 5 for _ in range(4)]
+        mixed = [F(move) for move in (-1, 1) * 20]
+        assert statistics.p_together(alike, names) < 0.01
+        assert statistics.p_together(mixed, names) == 1
+        assert statistics.p_together([F(0)] * 40, names) == 1
+
+    def test_tasks_whose_items_change_often_are_not(self):
+        names = ["often"] * 20 + [str(number) for number in range(20)]
+        chance, found = random.Random(4), 0
+        for _ in range(40):
+            moves = [F(chance.choice((-1, 1))) for _ in range(20)]
+            found += statistics.p_together(moves + [F(0)] * 20, names) <= 0.05
+        assert found <= 6
 
 
 def test_155_items_have_a_power_of_80_percent_for_10_points_where_20_percent_differ():
