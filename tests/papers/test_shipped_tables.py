@@ -196,6 +196,11 @@ class TestReflectiveAgent:
         assert rows["four-keys"]["both"] == pytest.approx(sum(found) / 3)
         assert "Memory of reflections (figure 7)" not in show(shipped("reflective"))
 
+    def test_figure_7_has_the_controls_of_a_run(self):
+        controls = {"no memory", "random retry", "retry, plan"}
+        rows = data(str(CASSETTES / "memories.jsonl"))["memories"]
+        assert all(row.keys() > controls for row in rows)
+
     def test_memories_are_tested_in_pairs_within_one_three_and_five_trials(self):
         assert "Memories beside the structured one" in show(REFLECTION)
         rows = {(row["memory"], row["T"]): row for row in data(REFLECTION)["memory_tests"]}

@@ -5,7 +5,6 @@ from fractions import Fraction as F
 from math import erfc, sqrt
 
 import pytest
-from scipy import stats as scipy_stats
 
 from pytest_miniwob_agent.plugins.papers.tables import matched_chi_square, paired_t
 from pytest_miniwob_agent.results.statistics import p_worse
@@ -31,16 +30,16 @@ def test_the_paired_t_test_by_hand():
     assert paired_t([F(1)]) is None
 
 
-def test_both_equal_scipys():
+def test_both_equal_scipys(scipy):
     chance = random.Random(1)
     for size in (2, 3, 25, 325, 1075) * 4:
         for weights in ((0, 1, 1), (2, 50, 5), (1, 1, 1)):
             gains = [F(n, 3) for n in chance.choices((-1, 0, 3), weights, k=size)]
             if len(set(gains)) > 1:
                 z = float(sum(gains)) / sqrt(sum(gain**2 for gain in gains))
-                t_test = scipy_stats.ttest_1samp(list(map(float, gains)), 0)
+                t_test = scipy.stats.ttest_1samp(list(map(float, gains)), 0)
                 assert matched_chi_square(gains) == pytest.approx(
-                    scipy_stats.norm.sf(z), rel=1e-9, abs=0
+                    scipy.stats.norm.sf(z), rel=1e-9, abs=0
                 )
                 assert paired_t(gains) == pytest.approx(t_test.pvalue, rel=1e-9, abs=0)
 

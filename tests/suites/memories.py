@@ -6,8 +6,9 @@
     miniwob-agent compare .miniwob/memories.jsonl --first=reflective/claude
 
 All twenty pages of the suite `reflection`, up to five trials. Variants share the answers to equal
-prompts, so that pairs differ by the memory alone: trial 1 is the same for all. Two of them are
-controls: `none` plans each trial anew, and `retry` changes one click at random without a model.
+prompts, so that pairs differ by the memory alone: trial 1 is the same for all. Three of them are
+controls: `none` plans each trial anew, `retry` changes one click at random without a model, and
+`retry-then-plan` plans on after that click.
 
 Not collected unless it is named; tests/test_shipped.py runs it among the sweeps.
 """
@@ -15,7 +16,8 @@ Not collected unless it is named; tests/test_shipped.py runs it among the sweeps
 import pytest
 
 COMPARED = ["reflective", ("reflective", {"memory": "plain"})]
-OTHERS = [("reflective", {"memory": name}) for name in ("unconstrained", "none")]
+NAMES = ("unconstrained", "none", "retry-then-plan")
+OTHERS = [("reflective", {"memory": name}) for name in NAMES]
 RETRY = ("reflective", {"memory": "retry"})
 
 

@@ -41,7 +41,7 @@ from pytest_miniwob_agent.core.parsing import (
 )
 from pytest_miniwob_agent.core.protocols import LLM, Environment
 
-MEMORIES = ("structured", "unconstrained", "plain", "none", "retry")
+MEMORIES = ("structured", "unconstrained", "plain", "none", "retry", "retry-then-plan")
 """The values of the parameter `memory`."""
 
 
@@ -53,9 +53,10 @@ class ReflectiveAgent:
         planning: `staged`, `iterative` (4.1: one call per action) or `plan-then-adapt` (4.2: a
             rough plan of the whole, then one call per action).
         memory: `structured`, `unconstrained` (7.2: wrong clicks keep their ids) or `plain` (7.1:
-            all suggestions are shown to planner and reflector, and not enforced). Two controls do
-            without reflection: `none` plans each trial anew, and `retry` repeats the last trial
-            with another click, drawn at random, without a model call.
+            all suggestions are shown to planner and reflector, and not enforced). Three controls do
+            without reflection: `none` plans each trial anew, `retry` repeats the last trial
+            with another click, drawn at random, without a model call, and `retry-then-plan` repeats
+            it up to that click, and plans on from there.
         actions: `paper` for the actions of the paper, `all` for every action of the package.
         screen: `compact` as in the paper; `full` for everything that shows: a plan may follow
             thoughts and notes on past actions keep what was seen; `tree` likewise for roles, names
@@ -154,8 +155,8 @@ class _Solver:
             if trial.ending is Ending.CORRECT:
                 return
             start = self._env.reset(screen=self._agent.style.asked)  # no trial left: LimitReached
-            if self._agent.memory == "retry":
-                self._memory.prefix = _varied(trial)
+            if self._agent.memory in ("retry", "retry-then-plan"):
+                self._memory.prefix = _varied(trial, whole=self._agent.memory == "retry")
             elif self._agent.memory != "none":
                 self._reflect(trial)
 
@@ -325,7 +326,8 @@ def _parse_start(text: str, all_actions: bool) -> Command | None:
     return None
 
 
-def _varied(trial: Trial) -> tuple[Action, ...]:
+def _varied(trial: Trial, *, whole: bool) -> tuple[Action, ...]:
+    """Return the actions of a trial with another click, `whole` or up to that click."""
     others = {}
     for step, (action, screen) in enumerate(zip(trial.actions, trial.screens, strict=False)):
         if isinstance(action, Click):
@@ -333,8 +335,10 @@ def _varied(trial: Trial) -> tuple[Action, ...]:
             tag = tags.pop(action.element, "")
             others[step] = [Click(id_) for id_, other in tags.items() if other == tag]
     varied = list(trial.actions)
-    if steps := [step for step, clicks in others.items() if clicks]:
-        chance = random.Random(f"{trial.goal} {[*map(str, varied)]}")
-        step = chance.choice(steps)
-        varied[step] = chance.choice(others[step])
-    return tuple(varied)
+    steps = [step for step, clicks in others.items() if clicks]
+    if not steps:
+        return tuple(varied) if whole else ()
+    chance = random.Random(f"{trial.goal} {[*map(str, varied)]}")
+    step = chance.choice(steps)
+    varied[step] = chance.choice(others[step])
+    return tuple(varied if whole else varied[: step + 1])

@@ -39,8 +39,9 @@ MEMORIES = {
     "reflective-unconstrained-memory": "w/o action constraint",
     "reflective-none-memory": "no memory",
     "reflective-retry-memory": "random retry",
+    "reflective-retry-then-plan-memory": "retry, plan",
 }
-"""The variants of the reflective agent's figure 7, with its names, and two controls."""
+"""The variants of the reflective agent's figure 7, with its names, and three controls."""
 
 KINDS = {
     "wrong_answers": {"Y": "mean, wrong answers", "N": "mean, no wrong answers"},

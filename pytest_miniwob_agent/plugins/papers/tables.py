@@ -20,7 +20,7 @@ from typing import Any
 from pytest_miniwob_agent.core.case import Limits
 from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.results.file import Results, Samples
-from pytest_miniwob_agent.results.statistics import below, p_worse
+from pytest_miniwob_agent.results.statistics import below, p_worse, rate_interval
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, task_fact
 
 TRIALS = (1, 3, 5)  # the paper has tables for these
@@ -244,7 +244,7 @@ class Paper:
         if runs and all(one and replace(one, calls=protocol.calls) == protocol for one in runs):
             times = PROBLEM_LISTS["browsergym"].read()
             shares = {
-                (samples.results[0].task, samples.results[0].seed): float(_within(samples, 1))
+                (samples.results[0].task, samples.results[0].seed): _within(samples, 1)
                 for tasks in self.items.values()
                 for items in tasks.values()
                 for samples in items
@@ -256,10 +256,13 @@ class Paper:
             ):
                 episodes = sum(weights.values())
                 if episodes:
-                    rate = math.fsum(shares[one] * n for one, n in weights.items()) / episodes
-                    error = standard_error(rate, episodes)
+                    played = [one for one, times in weights.items() for _ in range(times)]
+                    rate = math.fsum(float(shares[one]) for one in played) / episodes
+                    tasks = [task for task, _ in played]
+                    low, high = rate_interval([shares[one] for one in played], episodes, tasks)
                     rows.append(
-                        {"system": name, "episodes": episodes, "solved": rate, "error": error}
+                        {"system": name, "episodes": episodes, "solved": rate}
+                        | {"error": standard_error(rate, episodes), "low": low, "high": high}
                     )
         if rows:
             for row in published("browsergym.csv"):

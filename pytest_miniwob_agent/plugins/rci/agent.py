@@ -81,7 +81,9 @@ class RCIAgent:
         without: the part that an ablation leaves out (3.2.4): `plan`, `state`, `agent` or `none`.
         forms: `lenient`, or `strict`: an instruction is read only in the forms of listing 1.
         problem: `named`, or `unnamed`: agent grounding only says that no form fits.
-        as_published: `strict` forms and `unnamed` problems, as in the paper.
+        html: `visible`, or `whole`: prompts have the HTML of hidden elements too.
+        critique: `checklist`, or `question`: the plan's problems are asked for in one sentence.
+        as_published: `strict`, `unnamed`, `whole` and `question`, as in the paper.
         task: the name of the task, for its exemplars; the plugin gives it.
     """
 
@@ -96,6 +98,8 @@ class RCIAgent:
         without: str = "none",
         forms: str = "lenient",
         problem: str = "named",
+        html: str = "visible",
+        critique: str = "checklist",
         as_published: bool = False,
         task: str = "",
     ) -> None:
@@ -105,7 +109,11 @@ class RCIAgent:
         published = check_flag("as_published", as_published)
         strict = check_choice("forms", forms, ("lenient", "strict")) == "strict"
         unnamed = check_choice("problem", problem, ("named", "unnamed")) == "unnamed"
+        whole = check_choice("html", html, ("visible", "whole")) == "whole"
+        question = check_choice("critique", critique, ("checklist", "question")) == "question"
         self.strict, self.unnamed = strict or published, unnamed or published
+        self.whole = whole or published
+        self.critique = "question-critique" if question or published else "critique"
         excepted = exemplars == "built-in" and task in NOT_STATE_GROUNDED
         self.state_grounding = self.without != "state" and not excepted
         self.rules = self._rules(exemplars, task)
@@ -118,6 +126,8 @@ class RCIAgent:
             published and "as-published",
             strict and not published and "strict-forms",
             unnamed and not published and "unnamed-problem",
+            whole and not published and "whole-html",
+            question and not published and "question-critique",
         )
 
     def solve(self, env: Environment, llm: LLM, note: Callable[[Note], None]) -> None:
@@ -130,7 +140,7 @@ class RCIAgent:
         return not isinstance(action, Hold | Release)
 
     def _rules(self, source: str, task: str) -> Prompt:
-        rules = self.prompts.fill("rules")
+        rules = self.prompts.fill("whole-rules" if self.whole else "rules")
         if source == "none":
             return rules
         folder = FOLDER / "exemplars" if source == "built-in" else Path(source)
@@ -165,18 +175,18 @@ class _Trial:
 
     def plan(self) -> None:
         """Ask for a plan on the start page, criticise it and improve it (explicit RCI)."""
-        self._page = self._env.html()
+        self._page = self._read()
         if self._agent.without == "plan":
             return
         self._plan = self._ask("plan")
         for _ in range(self._agent.critiques):
-            critique = self._ask("critique", plan=self._plan)
+            critique = self._ask(self._agent.critique, plan=self._plan)
             self._plan = self._ask("improve", plan=self._plan, critique=critique)
 
     def follow(self) -> TrialEnded:
         try:
             while (end := self._next_instruction()) is None:
-                before, self._page = self._page, self._env.html()
+                before, self._page = self._page, self._read()
                 self._changed = self._page != before
         except Inadmissible as error:
             end = TrialEnded(Ending.EXCEPTION, str(error))
@@ -213,8 +223,8 @@ class _Trial:
             return TrialEnded(Ending.INCOMPLETE, "nothing was left to do")
         actions = find_actions(instruction, self._page)
         same = not self._changed and self._done[-1:] == [str(instruction)]
-        self._repeated = self._repeated + 1 if same and instruction.verb != "press" else 0
-        if self._repeated == REPEATS:
+        repeated = self._repeated + 1 if same and instruction.verb != "press" else 0
+        if repeated == REPEATS:
             return TrialEnded(Ending.NO_CHANGE, f"again and again: {_bounded(self._done[-1], 200)}")
         for number, action in enumerate(actions):
             transition = self._env.step(action)
@@ -223,15 +233,21 @@ class _Trial:
                 for held in actions[:number]:
                     if isinstance(held, Hold):
                         self._env.step(Release(held.key))
+                self._page = self._read()  # the elements that only its HTML has can be used again
                 raise Inadmissible(_ID.sub(r'data-ref="\1"', transition.error))
             if transition.done:
                 return TrialEnded.judged(transition)
         self._done.append(str(instruction))
+        self._repeated = repeated
         return None
 
-    def _ask(self, purpose: str, **values: str) -> str:
+    def _read(self) -> str:
+        return self._env.html(whole=self._agent.whole)
+
+    def _ask(self, name: str, **values: str) -> str:
         values |= {"goal": self._goal, "page": _bounded(self._page, PAGE_LIMIT)}
-        prompt = self._agent.prompts.fill(purpose, rules=self._agent.rules, **values)
+        prompt = self._agent.prompts.fill(name, rules=self._agent.rules, **values)
+        purpose = "critique" if name == self._agent.critique else name
         return _bounded(self._llm.complete(prompt, purpose).text.strip(), REPLY_LIMIT)
 
 

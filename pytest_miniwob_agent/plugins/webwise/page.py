@@ -16,7 +16,16 @@ from typing import Any
 
 from lxml import html
 
-from pytest_miniwob_agent.core.actions import Action, Choose, Click, Hold, Press, Release, Type
+from pytest_miniwob_agent.core.actions import (
+    Action,
+    Choose,
+    Click,
+    Hold,
+    Hover,
+    Press,
+    Release,
+    Type,
+)
 from pytest_miniwob_agent.core.protocols import Environment
 from pytest_miniwob_agent.plugins.webwise.interpreter import ScriptError
 from pytest_miniwob_agent.screen import legal
@@ -46,7 +55,7 @@ _PARTS: Mapping[str, tuple[str, Sequence[str]]] = {
     "input_time": ("%I%M%p", ["%I:%M %p", "%I:%M%p", "%H:%M %p", "%H:%M"]),
 }
 
-ASKED_FOR = (Click, Choose, Type)
+ASKED_FOR = (Click, Choose, Type, Hover)
 """The actions that scripts ask for; others help, such as clearing a field."""
 
 # Tags of objects that can stand within text, and are part of it.
@@ -277,21 +286,21 @@ class ScriptPage:
             raise ScriptError(f"there is no {called} among the objects")
         if nth > len(found):
             raise ScriptError(f"there are only {len(found)} objects that fit {called}")
-        clicked = found[nth - 1]
+        clicked, problem = found[nth - 1], f"{called} can't be clicked"
         if clicked.ref is None:
-            raise ScriptError(f"{called} can't be clicked")
+            raise ScriptError(problem)
         if clicked.list_ref is not None:
-            self._act(Choose(clicked.text, clicked.list_ref), called)
+            self._act(Choose(clicked.text, clicked.list_ref), problem)
         elif clicked.among_others:  # without CTRL a click deselects the other options
             self._act(Hold("CTRL"))
             try:
-                self._act(Click(clicked.ref), called)
+                self._act(Click(clicked.ref), problem)
             except ScriptError:
                 self._act(Release("CTRL"))
                 raise
             self._act(Release("CTRL"))
         else:
-            self._act(Click(clicked.ref), called)
+            self._act(Click(clicked.ref), problem)
         self._flags.setdefault(clicked.ref, "clicked")
         self._clicked, self._just_clicked = clicked, True
 
@@ -313,15 +322,20 @@ class ScriptPage:
         self._flags[ref] = "text entered"
 
     def _scroll(self, text: Any) -> None:
-        """Check that an object has the text; actions scroll to their objects by themselves."""
+        """Move the mouse onto the object with the text, which scrolls it into sight."""
         text = _argument("scroll", text)
-        if not any(text.casefold() in obj.text.casefold() for obj in self._objects):
+        found = [obj for obj in self._objects if text.casefold() in obj.text.casefold()]
+        if not found:
             raise ScriptError(f"there is no text {text!r} among the objects")
+        ref = min(found, key=lambda obj: len(obj.text)).ref
+        if ref is None:
+            raise ScriptError(f"{text!r} can't be scrolled to")
+        self._act(Hover(ref), f"{text!r} can't be scrolled to")
 
-    def _act(self, action: Action, called: str = "") -> None:
+    def _act(self, action: Action, problem: str = "") -> None:
         transition = self._env.step(action)
         if transition.error:  # which names elements by ids that scripts do not see
-            raise ScriptError(f"{called} can't be clicked" if called else transition.error)
+            raise ScriptError(problem or transition.error)
         self.actions += isinstance(action, ASKED_FOR)
         if transition.done:
             raise PageJudged(transition)

@@ -68,6 +68,16 @@ class TestPlan:
         for purpose in ("task", "state"):
             assert all("1. open\n2. save" in prompt for prompt in prompts(llm, purpose))
 
+    @pytest.mark.parametrize("params", [{"critique": "question"}, {"as_published": True}])
+    def test_the_critique_may_be_one_question(self, params):
+        replies = {"plan": ["1. save"], "critique": ["The menu is closed."], "task": ["done"]}
+        _, llm = play({**replies, "state": ["done"]}, **params)
+        [listed], [asked] = prompts(play(replies)[1], "critique"), prompts(llm, "critique")
+        assert llm.purposes[:3] == ["plan", "critique", "improve"]
+        assert asked.endswith("1. save\n\nWhat is wrong with this plan?")
+        assert "What is wrong with this plan?" not in listed
+        assert "The menu is closed." in prompts(llm, "improve")[0]
+
     @pytest.mark.parametrize("critiques", [0, 2])
     def test_the_number_of_critiques_is_a_parameter(self, critiques):
         _, llm = play({"task": ["done"], "state": ["done"]}, critiques=critiques)
@@ -219,13 +229,45 @@ class TestErrorsOfTheBrowser:
         problem = 'the element with data-ref="1" can\'t be brought into sight'
         assert f"can't carry this out: {problem}." in prompt
 
+    def test_refused_instructions_between_equal_ones_do_not_hide_that_nothing_changes(self):
+        same = "clickxpath //button[.='Save']"
+        page = Covered("Save", {"start": [Element(1, "button"), Element(2, "button", "Save")]})
+        replies = {"task": ["?"], "state": ["clickxpath //button[1]"], "agent": [same]}
+        episode, _ = play(replies, page)
+        assert ending(episode) == (Ending.NO_CHANGE, f"again and again: {same}")
+
     def test_a_key_that_was_held_for_it_is_released(self):
         page = self.page()
-        page.html = lambda: '<select multiple data-ref="3"><option data-ref="1">a</select>'
+        page.html = lambda **_: '<select multiple data-ref="3"><option data-ref="1">a</select>'
         option = "clickoption //option"
         episode, _ = play({"task": [option], "state": [option], "agent": ["done"]}, page)
         assert actions(episode) == ["hold CTRL", "click id=1", "release CTRL"]
         assert ending(episode)[0] is Ending.INCOMPLETE
+
+
+def test_after_a_refusal_every_element_of_the_html_can_still_be_used(browser):
+    """In `terminal` the field is out of sight, and the box around it can be clicked."""
+    hidden, box = 'clickxpath //*[@id="terminal-target"]', 'clickxpath //*[@id="terminal"]'
+    episode, _ = play(
+        {"task": [hidden, "done"], "state": [hidden, "done"], "agent": [box]},
+        MiniwobPage(browser, Case("terminal", "other", 1000)),
+        html="whole",
+    )
+    assert [action.partition(" ")[0] for action in actions(episode)] == ["click", "click"]
+    assert ending(episode) == (Ending.INCOMPLETE, "nothing was left to do")
+
+
+@pytest.mark.parametrize(
+    ("params", "tabs"),
+    [({}, 1), ({"html": "whole"}, 3), ({"as_published": True}, 3)],
+)
+def test_the_html_of_tabs_that_are_closed_is_there_if_asked_for(browser, params, tabs):
+    page = MiniwobPage(browser, Case("click-tab-2", "n-screen-n-step", 1000))
+    _, llm = play({"task": ["done"], "state": ["done"]}, page, **params)
+    prompt = prompts(llm, "plan")[0]
+    shown = [number for number in range(1, 4) if f'id="tabs-{number}"' in prompt]
+    assert len(shown) == tabs
+    assert ("The page is given as its whole HTML" in prompt) == bool(params)
 
 
 def test_options_of_a_real_list_are_selected_together(browser):

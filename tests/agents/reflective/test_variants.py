@@ -85,6 +85,27 @@ class TestMemory:
         for before, after in pairwise(tried):
             assert sum(a != b for a, b in zip(before, after, strict=False)) == 1
 
+    def test_a_retry_may_plan_on_after_the_click_that_it_changed(self):
+        page = FakePage(
+            "Open the menu and save",
+            {"start": [button(1, "Menu"), button(2, "Menu")], "open": [button(3, "Save")]},
+            {("start", "click id=2"): "open"},
+            {("start", "click id=1"): -1.0, ("open", "click id=3"): 1.0},
+        )
+        trial = ["click id=1", "Opened the menu.", "click id=3"]
+        assert play(page, trial, 2, memory="retry")[0].endings[1] is Ending.INCOMPLETE
+        episode, llm = play(page, trial, 2, memory="retry-then-plan")
+        assert episode.solved_at == 2
+        assert actions(episode, 2) == ["click id=2", "click id=3"]
+        assert llm.purposes == ["plan", "summarise", "plan"]
+
+    @pytest.mark.parametrize("memory", ["retry", "retry-then-plan"])
+    def test_without_another_element_to_click_nothing_is_changed(self, memory):
+        page = FakePage("Press", {"start": [button(1, "A")]}, {}, {("start", "click id=1"): -1.0})
+        episode, llm = play(page, ["click id=1"] * 3, 3, memory=memory)
+        assert [actions(episode, number) for number in (1, 2, 3)] == [["click id=1"]] * 3
+        assert len(llm.purposes) == (1 if memory == "retry" else 3)
+
 
 PUBLISHED = {"as_published": True}
 

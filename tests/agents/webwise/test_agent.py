@@ -224,7 +224,8 @@ class TestFunctions:
             ('if objects()[0]["value"] == "old": click("option", "Red")', ["click id=4"]),
             ('click("input", "name")\nenter_text("\\n")', ["click id=1", 'type "\n"']),
             ('click("input", "name")\nscroll("shade")\nenter_text(7)', [
-                "click id=1", "press END", "press BACKSPACE x 3", 'type "7"']),
+                "click id=1", "hover id=5", "press END", "press BACKSPACE x 3", 'type "7"']),
+            ('scroll("SHADE")', ["hover id=5"]),
         ],
     )  # fmt: skip
     def test_a_call_leads_to_actions(self, program, taken):
