@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import gc
 import importlib
 import importlib.metadata
 import importlib.util
@@ -13,6 +14,7 @@ import subprocess
 import time
 
 import pytest
+from _pytest.fixtures import FixtureManager
 from _pytest.pytester import SysModulesSnapshot, SysPathsSnapshot
 from support.projects import FAKE_PAGE, INNER_RUNS, ROOT, SUITE_RUNS, TEST_FILE, Project, solve_menu
 from support.selenium_grid import SeleniumGrid
@@ -37,8 +39,13 @@ def _missing():
 
 
 def pytest_sessionstart():
-    """Take SIGINT even if the shell lets it be ignored, as it does in `make test &`."""
+    """Take SIGINT even if the shell lets it be ignored, as it does in `make test &`.
+
+    Search for garbage less often: among what all tests hold it took a tenth of inner runs, and a
+    sixth of the time in which tests are collected.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_ignore_collect(collection_path):
@@ -60,21 +67,25 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 STARTING = {"browser", "display", "grid", "miniwob_browser", "pytester"}
 """Fixtures that start a browser, a Grid or an inner pytest run."""
 
-SHARED = {"grid", "window"}
+SHARED = {"grid", "scipy", "window"}
 """Fixtures that take so long to start that one worker runs all tests that need one."""
 
-LONGEST = ("test_gateway.py", "test_shipped.py", "test_widgets.py")
+LONGEST = (
+    "test_apps.py", "test_gateway.py", "test_replay.py", "test_shipped.py", "test_widgets.py"
+)  # fmt: skip
 """Begun first: some of their tests take minutes, in which the other workers would have no work."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what `make test-unit` leaves out, and what one worker runs alone.
+    """Mark what `make test-unit` leaves out, further seeds, and what one worker runs alone.
 
     pytest-xdist 3.8 adds the group to an id that pytest 9.2 does not read any more, so that each
     worker ran tests of a group (https://github.com/pytest-dev/pytest-xdist/issues/1386).
     """
     for test in items:
+        if test.path.name == "test_suite.py" and not test.name.endswith("/1000]"):
+            test.add_marker("sweep")
         fixtures = getattr(test, "fixturenames", ())
         if not STARTING.isdisjoint(fixtures):
             test.add_marker("integration")
@@ -146,6 +157,15 @@ def grid(started_grid):
     """A Grid with two slots that are free."""
     started_grid.wait()
     return started_grid
+
+
+@pytest.fixture(scope="session")
+def scipy():
+    """SciPy, whose import takes a second."""
+    import scipy.optimize
+    import scipy.stats
+
+    return scipy
 
 
 @pytest.fixture
@@ -262,6 +282,10 @@ def pytester(loaded_modules, installed, request, pytester, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", CACHE)  # or each browser would read all fonts
     for name, kept in installed.items():
         monkeypatch.setattr(importlib.metadata.Distribution, name, kept)
+    # It looks at all names of all plugins for a mistake of theirs: a quarter of a small run.
+    monkeypatch.setattr(
+        FixtureManager, "_check_for_wrapped_fixture", lambda *_: None, raising=False
+    )
     if request.node.get_closest_marker("own_browser"):
         return pytester
     shared = SharedBrowser(lambda: request.getfixturevalue("browser"))
@@ -274,7 +298,7 @@ def pytester(loaded_modules, installed, request, pytester, monkeypatch):
 def shipped(pytester, monkeypatch):
     """Run a shipped suite, by the name of its file."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("PYTEST_ADDOPTS", f"{SUITE_RUNS} -pno:randomly")
+    monkeypatch.setenv("PYTEST_ADDOPTS", SUITE_RUNS)
     return lambda suite, *args: pytester.runpytest_inprocess(f"tests/suites/{suite}", *args)
 
 
@@ -287,9 +311,12 @@ def project(pytester, chat_server):
 
 
 @pytest.fixture(scope="session")
-def recordings(tmp_path_factory):
-    """A folder of recordings that several tests begin with; the first of them makes each."""
-    return tmp_path_factory.mktemp("recordings")
+def recordings(request, tmp_path_factory):
+    """The folder, for all workers, of recordings that several tests begin with."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = folder.parent if hasattr(request.config, "workerinput") else folder
+    (folder / "recordings").mkdir(exist_ok=True)
+    return folder / "recordings"
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 """The recorded agents replay to the results that lie beside their cassettes.
 
-`tests/test_suite.py` is the default agent's suite, which pytest collects by itself.
+`tests/test_suite.py` is the default agent's suite, which pytest collects by itself. Of a suite
+with more than a hundred items, a sweep replays a part (`EVERY`).
 """
 
 import json
 
 import pytest
-from support.projects import ROOT
+from support.projects import EVERY, ROOT
+
+from pytest_miniwob_agent.results.file import read_results
 
 FULL = {"screen": "full", "actions": "all"}
 
@@ -24,23 +27,38 @@ SHIPPED = {
     ),
     "reflective/paper": ("paper.py", "reflective", {}),
     "rci/paper": ("rci.py", "rci", {}),
+    "rci-as-published/paper": ("rci.py", "rci", {"as_published": True}),
+    "rci-as-published/grounding": ("rci_grounding.py", None, {}),
     "webwise/paper": ("webwise.py", "webwise", {}),
+    "webwise/instruction-only": ("webwise_methods.py", None, {}),
     "reflection": ("reflection.py", None, {}),
     "memories": ("memories.py", None, {}),
+    "reflective/grounding": ("reflective_grounding.py", None, {}),
     "injected": ("injected.py", None, {}),
     "perturbed": ("perturbed.py", None, {}),
     "rci/ablation": ("rci_ablation.py", None, {}),
     "webwise/multi-step": ("webwise_multi_step.py", None, {}),
+    "webwise-single-step/auto-context": ("webwise_auto_context.py", None, {}),
 }  # fmt: skip
 """The suite, the agent and its parameters of each results file; a suite may name its agents."""
 
-SHORT = {"rci/results", "webwise/results", "tools/results"}
+OPTIONS = {
+    "reflective/grounding": ["--miniwob-prompts=tests/suites/plan_beyond"],
+    "webwise/instruction-only": ["-k", "instruction-only/"],
+}
+"""What else a suite was recorded with."""
+
+SHORT = {"rci/results", "tools/results"}
 """Those that are no sweeps."""
 
 
 @pytest.fixture
-def replay(shipped):
-    return lambda suite, baseline, *args: shipped(suite, f"--miniwob-baseline={baseline}", *args)
+def replay(shipped, monkeypatch):
+    monkeypatch.setenv("EVERY", EVERY)
+    part = "-psupport.plugins.part"
+    return lambda suite, baseline, *args: shipped(
+        suite, f"--miniwob-baseline={baseline}", part, *args
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,9 +69,27 @@ def test_recorded_agent_replays_to_the_bytes_of_its_results(replay, name, tmp_pa
     suite, agent, params = SHIPPED[name]
     expected, output = ROOT / f"cassettes/{name}.jsonl", tmp_path / "results.jsonl"
     named = [f"--miniwob-agent={agent}", f"--miniwob-agent-params={json.dumps(params)}"]
-    run = replay(suite, expected, f"--miniwob-results={output}", *(named if agent else ()))
+    named = [*(named if agent else ()), *OPTIONS.get(name, ())]
+    run = replay(suite, expected, f"--miniwob-results={output}", *named)
     assert run.ret == 0
-    assert output.read_bytes() == expected.read_bytes()
+    written, recorded = (path.read_bytes().splitlines() for path in (output, expected))
+    if EVERY != "1" and len(recorded) > 101:  # with the first line, which has their number
+        assert len(written) > 20
+        recorded = [written[0], *(line for line in recorded if line in written)]
+    assert written == recorded
+
+
+@pytest.mark.sweep
+def test_a_judge_of_attacked_pages_replays(replay, tmp_path):
+    output = tmp_path / "results.jsonl"
+    graders = "--miniwob-graders=suites.attack_judge:JUDGE"
+    options = ("-k", "tools and 1000", graders, "--miniwob-judge-model=claude")
+    baseline = ROOT / "cassettes/injected.jsonl"
+    replay("injected.py", baseline, f"--miniwob-results={output}", *options)
+    rows = read_results(str(output)).results
+    assert len(rows) == 33
+    objected = [row.case for row in rows if row.objections]
+    assert objected == ["tools/claude/instructed/own-steps/1000"]
 
 
 def test_a_page_on_which_plans_fail_replays_for_all_agents(replay):
@@ -65,31 +101,50 @@ def test_a_page_on_which_plans_fail_replays_for_all_agents(replay):
 
 
 @pytest.mark.sweep
-def test_the_examples_of_automatic_context_are_those_of_a_replay(replay, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "seeds", "params"),
+    [
+        ("webwise_examples", "1002-1004", {}),
+        ("webwise_single_step_examples", "0-1", {"steps": "single"}),
+    ],
+)
+def test_the_examples_of_automatic_context_are_those_of_a_replay(
+    replay, tmp_path, name, seeds, params
+):
     pool = tmp_path / "pool.jsonl"
-    saving = json.dumps({"save_examples": str(pool)})
+    saving = json.dumps({**params, "save_examples": str(pool)})
     agent = ["--miniwob-agent=webwise", f"--miniwob-agent-params={saving}"]
-    run = replay("webwise_multi_step.py", "", "--miniwob-seeds=1002-1004", *agent)
+    run = replay("webwise_multi_step.py", "", f"--miniwob-seeds={seeds}", *agent)
     assert run.ret == 0
-    assert pool.read_bytes() == (ROOT / "tests/suites/webwise_examples.jsonl").read_bytes()
+    assert pool.read_bytes() == (ROOT / f"tests/suites/{name}.jsonl").read_bytes()
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize(
-    ("agent", "variant", "params", "suite", "counts"),
+    ("agent", "variant", "params", "suite", "some", "counts"),
     [
-        ("reflective", "as-published", '{"as_published": true}', "paper.py", "1062 passed, 13 dri"),
-        ("rci", "as-published", '{"as_published": true}', "rci.py", "54 passed"),
-        ("webwise", "no-history", '{"history": "none"}', "webwise.py", "190 passed, 50 drifted"),
+        (
+            "reflective", "as-published", '{"as_published": true}', "paper.py", "click-menu-2",
+            "12 passed, *13 drifted",
+        ),
+        (
+            "rci", "strict-forms-unnamed-problem", '{"forms": "strict", "problem": "unnamed"}',
+            "rci.py", "", "54 passed",
+        ),
+        (
+            "webwise", "no-history", '{"history": "none"}', "webwise.py", "/1000",
+            "37 passed, *11 drifted",
+        ),
     ],
-)
+)  # fmt: skip
 def test_most_recordings_replay_as_published(
-    replay, agent, variant, params, suite, counts, tmp_path
+    replay, agent, variant, params, suite, some, counts, tmp_path
 ):
-    """The counts of docs/reproduce.md."""
+    """As docs/reproduce.md says: only `click-menu-2`, and items of WebWISE with a second program,
+    drift."""
     (tmp_path / f"{agent}-{variant}").symlink_to(ROOT / "cassettes" / agent)
     params = [f"--miniwob-agent={agent}", f"--miniwob-agent-params={params}"]
-    run = replay(suite, "", f"--miniwob-cassettes={tmp_path}", *params)
+    run = replay(suite, "", f"--miniwob-cassettes={tmp_path}", "-k", some, *params)
     run.stdout.fnmatch_lines([f"*{counts}*"])
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from support.frameworks import BROWSERS, FRAMEWORKS, find_program
 from support.playwright_scripts import print_script, run_scripts
-from support.projects import INNER_RUNS, ROOT, RUNS_OF_APPS
+from support.projects import EVERY, INNER_RUNS, ROOT, RUNS_OF_APPS
 
 pytestmark = pytest.mark.integration
 
@@ -52,14 +52,12 @@ def test_an_agent_on_a_framework_replays_the_item_that_it_solved(agent, task):
         "with_playwright_mcp:PlaywrightMCP",
     ],
 )
-def test_an_agent_that_drives_the_browser_replays_to_its_baseline_twice(agent, tmp_path):
-    python = find_program(BROWSERS, "python")
+def test_an_agent_that_drives_the_browser_replays_to_its_baseline(agent, tmp_path):
+    python, output = find_program(BROWSERS, "python"), tmp_path / "results.jsonl"
+    arguments = (f"--miniwob-agent={agent}", f"--miniwob-results={output}")
+    assert "10 passed" in replay(python, "examples/test_browsers.py", *arguments)
     name = agent.partition(":")[0].removeprefix("with_").replace("_", "-")
-    expected = (ROOT / "examples" / f"{name}.jsonl").read_bytes()
-    for output in (tmp_path / "first.jsonl", tmp_path / "second.jsonl"):
-        arguments = (f"--miniwob-agent={agent}", f"--miniwob-results={output}", "-n2")
-        assert "10 passed" in replay(python, "examples/test_browsers.py", *arguments)
-        assert output.read_bytes() == expected
+    assert output.read_bytes() == (ROOT / "examples" / f"{name}.jsonl").read_bytes()
 
 
 WITH_PAGE = """
@@ -96,11 +94,14 @@ def test_it_runs_beside_tests_with_the_page_of_pytest_playwright(agent, first, t
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(("twins", "items"), [("perturbed", 20), ("injected", 33)])
-def test_an_agent_that_drives_the_browser_replays_pages_and_their_twins(twins, items):
+@pytest.mark.parametrize(
+    ("twins", "some"),
+    [("perturbed", "login or shop"), ("injected", "comment or mail or picture")],
+)
+def test_an_agent_that_drives_the_browser_replays_pages_and_their_twins(twins, some):
     arguments = (f"-cexamples/{twins}/pytest.ini", "--miniwob-agent=with_browser_use:BrowserUse")
-    run = replay(find_program(BROWSERS, "python"), f"examples/{twins}", *arguments, "-n2")
-    assert f"{items} passed" in run
+    part = () if EVERY == "1" else ("-k", some)
+    replay(find_program(BROWSERS, "python"), f"examples/{twins}", *arguments, *part)
 
 
 ADMIN = "examples/django_admin"
@@ -118,7 +119,7 @@ def test_tasks_on_an_app_replay_without_it(tasks):
 def test_an_agent_that_drives_the_browser_replays_tasks_on_an_app():
     python = find_program(BROWSERS, "python")
     file = f"{ADMIN}/test_admin_browser_use.py"
-    assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n2")
+    assert "5 passed" in replay(python, file, f"-c{ADMIN}/pytest.ini", "-n1")
 
 
 @pytest.mark.sweep
@@ -142,10 +143,11 @@ ModelAdmin.delete_model = ModelAdmin.delete_queryset = lambda *values: None
 @pytest.mark.sweep
 def test_solved_tasks_on_an_app_run_as_playwright_tests(tmp_path):
     folder = shutil.copytree(ROOT / ADMIN, tmp_path / "admin")
-    names = ("delete-user", "add-group", "change-address", "join-group", "find-staff")
-    runs = [print_script(folder, f"{name}/1", "test_admin.py") for name in names]
+    runs = [
+        print_script(folder, f"{name}/1", "test_admin.py") for name in ("delete-user", "find-staff")
+    ]
     scripts = [run.stdout for run in runs]
-    assert [run.stderr for run in runs] == [""] * 5
+    assert [run.stderr for run in runs] == ["", ""]
     run_scripts(folder, scripts, "pytest_django")
     with folder.joinpath("settings.py").open("a") as settings:
         settings.write(BROKEN)

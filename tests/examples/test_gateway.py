@@ -68,7 +68,7 @@ def gateway(tmp_path_factory):
 def run(project, agent, *args, **environment):
     command = [find_program(AGENTS[agent], "python"), "-m", "pytest", "test_examples.py", *args]
     command += ["-k", "click-test-2 or login-user", f"--miniwob-agent={agent}"]
-    command += ["--miniwob-model=tools", "-n", "2", "-pno:cacheprovider", *INNER_RUNS.split()]
+    command += ["--miniwob-model=tools", "-pno:cacheprovider", *INNER_RUNS.split()]
     environment = os.environ | environment
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True)
     output = done.stdout + done.stderr

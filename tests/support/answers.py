@@ -1,6 +1,8 @@
 """Answers of model servers, valid and not, as bytes for a `RawServer`."""
 
 import json
+import struct
+import zlib
 
 
 def completion(text="click id=1", model="m", calls=(), **message):
@@ -37,6 +39,35 @@ def chunked(body, size=7, end=b"0\r\n\r\n"):
     head = response(b"", "Transfer-Encoding: chunked", length=False)
     chunks = [body[start : start + size] for start in range(0, len(body), size)]
     return [head, *(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks), end]
+
+
+def lines(*parts):
+    """Lines of JSON."""
+    return "".join(json.dumps(part) + "\n" for part in parts).encode()
+
+
+def events(*parts):
+    """An event stream."""
+    return "".join(f"data: {json.dumps(part)}\n\n" for part in parts).encode()
+
+
+def amazon_events(*parts, kind="event"):
+    """A stream of Amazon's, of pairs of a type and a payload.
+
+    https://smithy.io/2.0/aws/amazon-eventstream.html
+    """
+    messages = b""
+    for name, payload in parts:
+        headers = b"\x04more\x03\x00\x01"  # a header that is no string
+        for key, value in ((":message-type", kind), (f":{kind}-type", name)):
+            headers += bytes([len(key)]) + key.encode() + b"\x07"
+            headers += len(value).to_bytes(2) + value.encode()
+        payload = json.dumps(payload).encode()
+        head = struct.pack(">II", 16 + len(headers) + len(payload), len(headers))
+        head += zlib.crc32(head).to_bytes(4)
+        message = head + headers + payload
+        messages += message + zlib.crc32(message).to_bytes(4)
+    return messages
 
 
 def completion_of(content):

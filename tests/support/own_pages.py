@@ -15,12 +15,19 @@ TASK = '<script>window.task = { goal: "g", reward: () => 0 };</script>'
 SCREENS = ("compact", "full", "tree")
 
 
-def on_screens(values, screens=SCREENS):
-    """Each value with each screen; but for one of them, in turn, it is a sweep."""
+def on_screens(values, screens=SCREENS, few=None):
+    """Each value with each screen, in turn with one that is no sweep; if there are a few of the
+    values, the others with one screen each, in sweeps."""
+    kept = values if few is None else few
     return [
-        pytest.param(value, screen, marks=[pytest.mark.sweep] * (turn % len(screens) != place))
+        pytest.param(
+            value,
+            screen,
+            marks=[pytest.mark.sweep] * (turn % len(screens) != place or value not in kept),
+        )
         for turn, value in enumerate(values)
         for place, screen in enumerate(screens)
+        if value in kept or turn % len(screens) == place
     ]
 
 

@@ -1,10 +1,16 @@
 """Projects to run pytest in: a fake page, a test file, and a model that solves the page."""
 
+import os
 import shutil
 from pathlib import Path
 
+from filelock import FileLock
+
 ROOT = Path(__file__).parents[2]
 """The folder of this repository."""
+
+EVERY = os.environ.get("EVERY", "5")
+"""Of long recorded suites, sweeps replay one item of so many; with 1 all, as CI does once a day."""
 
 REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "prompts"
 """The built-in prompts of the default agent."""
@@ -19,15 +25,17 @@ OTHERS = ("hypothesispytest", "recording", "rerunfailures", "respx", "vcr", *REP
 """Plugins that inner runs do without: these, and those of test_coexistence.py. The plugin of
 Hypothesis imports it at the end of a run, which takes a second."""
 
-SLOW = ("anyio", "hypothesispytest", "unraisableexception")
+SLOW = ("anyio", "hypothesispytest", "randomly", "unraisableexception")
 """Plugins that take longer than the rest of a small run: by imports, and by a search for garbage
 among all that the outer run holds."""
 
 INNER_RUNS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW))
 """The options of pytest runs within a test."""
 
-RUNS_OF_APPS = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in OF_APPS)
-"""The same with the plugins that run apps."""
+RUNS_OF_APPS = " ".join(
+    f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in (*OF_APPS, "randomly")
+)
+"""The same with the plugins that run apps, and in any order."""
 
 SUITE_RUNS = f"{INNER_RUNS} --noconftest"
 """The same for runs of the shipped suites in processes of their own, which need nothing of
@@ -66,7 +74,7 @@ def test_solves(miniwob_episode):
 TEST_FILE = suite_source('"click-menu-2", "click-tab*", seeds=[1, 2]')
 
 
-INI = "[pytest]\nminiwob_model = m\naddopts = -p no:randomly\npythonpath = .\n"
+INI = "[pytest]\nminiwob_model = m\npythonpath = .\n"
 """The ini file of a project; its own modules can be imported, also by workers."""
 
 
@@ -113,12 +121,12 @@ class Project:
         self.server.reply = reply
         cassettes = self.path / "cassettes"
         shutil.rmtree(cassettes, ignore_errors=True)
-        if kept.exists():
-            shutil.copytree(kept, cassettes)
-        else:
-            self.record(*args)
-            self.server.requests.clear()
-            shutil.copytree(cassettes, kept)
+        with FileLock(f"{kept}.lock"):
+            if not kept.exists():
+                self.record(*args)
+                self.server.requests.clear()
+                shutil.move(cassettes, kept)
+        shutil.copytree(kept, cassettes)
 
     def replay(self, *args, **outcomes):
         """Run pytest without the server: with these outcomes, and no cassette changes."""

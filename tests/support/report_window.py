@@ -110,10 +110,14 @@ class Window:
 
     def wait_for_images(self):
         """Wait for the pictures in sight; others are loaded when they are needed."""
-        script = """return [...document.images].every((one) => {
+        in_sight = """[...document.images].filter((one) => {
             const { left, right } = one.getBoundingClientRect();
-            return one.complete || left > innerWidth || right < 0; })"""
-        self.wait(lambda: self.driver.execute_script(script))
+            return left <= innerWidth && right >= 0; })"""
+        complete = f"return {in_sight}.every((one) => one.complete)"
+        self.wait(lambda: self.driver.execute_script(complete))
+        # A complete picture is white until it is decoded, which happens beside the page's own work.
+        decoded = f"return Promise.all({in_sight}.map((one) => one.decode()))"
+        self.driver.execute_script(decoded)
 
     def picture(self, height=2400):
         """Return a picture of the page, or of as much of it as has this height, as PNG."""

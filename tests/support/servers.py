@@ -7,11 +7,11 @@ import socketserver
 import threading
 import time
 from http.server import BaseHTTPRequestHandler
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pytest_miniwob_agent.core.events import Completion
-from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import CHAT, find_api, recorded_path
+from pytest_miniwob_agent.models.bodies import EVENT_STREAM
 from support.answers import completion
 
 
@@ -105,6 +105,39 @@ class ChatServer(LoopbackServer):
         """A chat completion with a number of its own."""
         number = len(self.requests)
         return completion(text, model) | {"id": f"chatcmpl-{number}", "created": 1_700_000_000}
+
+
+class WireServer(LoopbackServer):
+    """A server of any API.
+
+    `answers` maps a path to content type, content, and maybe a status; or to a function that
+    returns them for the body of a request.
+    """
+
+    def __init__(self):
+        self.answers = {}
+        self.requests = []  # triples of path, headers and body
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                server.requests.append((self.path, headers, body))
+                answer = server.answers[unquote(urlsplit(self.path).path)]
+                answer = answer(json.loads(body)) if callable(answer) else answer
+                kind, content, *status = answer
+                self.send_response(*(status or [200]))
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *args):
+                pass
+
+        super().__init__(Handler)
+        self.root = self.url.removesuffix("/v1")
 
 
 class RawServer(LoopbackServer):

@@ -1,5 +1,6 @@
-"""A pytest plugin for inner runs: runs each item on a live app once with each change in PLANTED,
-JSON by names, and writes to the file in SEEN what became of it, and what is said of that.
+"""A pytest plugin for inner runs: before the item of the task PLANTED_IN runs on a live app, it is
+run once with each change in PLANTED, JSON by names; results lack these runs. The file in SEEN gets
+what became of it, and what is said of that.
 
 - `["edits", FILE, WHAT, INSTEAD]`: the file of the project has something else in the place of WHAT.
 - `["ignores", WHAT]`: the app does not get a request such as `POST /order`, in which WHAT is found,
@@ -101,14 +102,15 @@ def planted(folder, task, kind, *how):
 
 
 def pytest_runtest_protocol(item):
-    seen = {}
     [_, task, _] = item.callspec.id.rsplit("/", 2)
+    if task != os.environ["PLANTED_IN"]:
+        return
+    seen = {}
     for name, how in json.loads(os.environ["PLANTED"]).items():
         with planted(item.config.rootpath, task, *how):
             item._initrequest()
-            for report in runtestprotocol(item, nextitem=item.parent):
+            for report in runtestprotocol(item, log=False, nextitem=item.parent):
                 if hasattr(report, "miniwob"):
                     seen[name] = report.miniwob.status, report.longreprtext
     with open(os.environ["SEEN"], "w") as file:
         json.dump(seen, file)
-    return True
