@@ -15,14 +15,13 @@ PAGE = Path(__file__).with_name("options.md")
 INTRODUCTION = """\
 # Options
 
-Every option has a twin in the ini file: `--miniwob-llm-params` is `miniwob_llm_params` there. Each
-section ends with an example of both. The command line overrides the
+Every option has a twin in the ini file. The command line overrides the
 [marker](fixtures.md#the-marker), which overrides the ini file. An empty value, such as
-`--miniwob-baseline=`, sets aside what the ini file says. Limits, choices and switches can't be
-empty. Relative paths start from the working directory on the command line, and from the project's
-folder in the ini file.
+`--miniwob-baseline=`, sets aside what the ini file says. Relative paths start from the working
+directory on the command line, and from the project's folder in the ini file.
 
-In `pytest.ini`, values are written without a shell's quotes:
+The examples below are for `[tool.pytest]` in `pyproject.toml`. In `pytest.ini`, values have no
+quotes, and lists have a line for each value:
 
 ```ini
 [pytest]
@@ -31,15 +30,6 @@ miniwob_llm_params = {"temperature": 0}
 miniwob_prices =
     gpt-5 1.25 10
     gpt-5-mini 0.25 2
-```
-
-In `pyproject.toml` and `pytest.toml`, as in the examples below, prices, pages and suites are lists:
-
-```toml
-[tool.pytest]
-miniwob_model = "gpt-5"
-miniwob_llm_params = '{"temperature": 0}'
-miniwob_prices = ["gpt-5 1.25 10", "gpt-5-mini 0.25 2"]
 ```
 
 One setting has no option: `miniwob_suites = ["tests/suites/*.py"]` names test files that own
@@ -51,6 +41,7 @@ EXAMPLES = {
     "model": "gpt-5",
     "base_url": "http://127.0.0.1:8000/v1",
     "key_variable": "MY_GATEWAY_KEY",
+    "upstream": "ollama=http://127.0.0.1:11434",
     "llm_params": '{"temperature": 0}',
     "agent": "rci",
     "agent_params": '{"planning": "iterative"}',
@@ -61,6 +52,9 @@ EXAMPLES = {
     "repeats": "4",
     "max_answer": "200",
     "graders": "graders:keeps_others",
+    "judge_model": "gpt-5-mini",
+    "judge_base_url": "http://127.0.0.1:8000/v1",
+    "judge_key_variable": "JUDGE_KEY",
     "pages": "tests/pages",
     "record": "new_episodes",
     "app": "live",
@@ -149,9 +143,9 @@ def _wrap(text: str, indent: str = "") -> list[str]:
 
 
 CODE = re.compile(
-    r"""--[a-z]+[a-z-]*(?:=[a-z]+)?|\bminiwob_[a-z]+|\b[A-Z]+(?:_[A-Z]+)+\b|'\{.*?\}'|\{[^{}]*\}"""
-    r"""|\bminiwob-agent [a-z]+ [a-z]+"""
-    r"""|https?://\S+\w|\.\w+/\S+\w|git:[A-Z:]+\b|'[A-Z ]+'|"\w+"|(?<= )-n\b"""
+    r"""--[a-z]+[a-z-]*(?:=[a-z_]+)?|\bminiwob_[a-z]+|\b[A-Z]+(?:_[A-Z]+)+\b|'\{.*?\}'|\{[^{}]*\}"""
+    r"""|\bminiwob-agent [a-z]+ [a-z]+|\bllm\.\S+\w"""
+    r"""|(?:\b[a-z]+=)?https?://\S+\w|\.\w+/\S+\w|git:[A-Z:]+\b|'[A-Z ]+'|"\w+"|(?<= )-n\b"""
 )
 """Code in help texts."""
 

@@ -60,10 +60,13 @@ REPORTS = {
         "-k", "reflective/claude/reflection/two-formats",
         "--miniwob-baseline=cassettes/reflection.jsonl",
     ],
-    "one-trial": [
-        "tests/suites/full_screen.py", "--miniwob-trace=off", "--miniwob-trials=1", "-n2",
-        '--miniwob-agent-params={"screen": "full", "actions": "all"}',
-        "--miniwob-baseline=cassettes/reflective-full-screen-all-actions/results.jsonl",
+    "three-trials": [
+        "tests/suites/reflection.py", "--miniwob-trace=off", "--miniwob-trials=3", "-n2",
+        "-k", "reflective/claude/reflection", "--miniwob-baseline=cassettes/reflection.jsonl",
+    ],
+    "graded": [
+        "examples/django_admin/test_admin.py", "-cexamples/django_admin/pytest.ini",
+        "--miniwob-trace=on", "-k", "delete-user",
     ],
 }  # fmt: skip
 """Runs of shipped items, by the names of their reports."""
@@ -74,7 +77,8 @@ REPORT_PICTURES = {
         "#/item/reflective/claude/reflection/two-formats/1001/2/0",
         900,
     ),
-    DOCS / "report-overview.png": ("one-trial", "#/", 1100),
+    DOCS / "report-overview.png": ("three-trials", "#/", 1100),
+    DOCS / "report-graders.png": ("graded", "#/item/tools/claude/apps/delete-user/1", 780),
 }
 """The report, the place in it and the height of the pictures of reports."""
 

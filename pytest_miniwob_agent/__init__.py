@@ -55,7 +55,18 @@ from pytest_miniwob_agent.core.actions import (
 from pytest_miniwob_agent.core.app import AppTask, AppTrial
 from pytest_miniwob_agent.core.case import Case, Limits
 from pytest_miniwob_agent.core.chat import Message, ModelRequest, ModelResponse, ToolCall, Usage
-from pytest_miniwob_agent.core.data import ADDRESS, DATE, HEX, ID, PATH, VERSION, Mask, masked
+from pytest_miniwob_agent.core.data import (
+    ADDRESS,
+    DATE,
+    HEX,
+    ID,
+    PATH,
+    TIME,
+    TIMESTAMP,
+    VERSION,
+    Mask,
+    masked,
+)
 from pytest_miniwob_agent.core.errors import (
     BrowserError,
     BrowserLost,
@@ -139,6 +150,8 @@ if TYPE_CHECKING:
     from pytest_miniwob_agent.plugin.state import options_of
     from pytest_miniwob_agent.plugins.graders import trajectory
     from pytest_miniwob_agent.plugins.graders.grader import grader
+    from pytest_miniwob_agent.plugins.graders.judged import judged
+    from pytest_miniwob_agent.results.gate import Reason
     from pytest_miniwob_agent.screen import render
 
 __all__ = [
@@ -151,6 +164,8 @@ __all__ = [
     "LLM",
     "MODIFIERS",
     "PATH",
+    "TIME",
+    "TIMESTAMP",
     "VERSION",
     "Accept",
     "Acted",
@@ -243,6 +258,7 @@ __all__ = [
     "Prompt",
     "Prompts",
     "Provider",
+    "Reason",
     "Reflected",
     "Release",
     "Reload",
@@ -273,6 +289,7 @@ __all__ = [
     "Wait",
     "action_of_call",
     "grader",
+    "judged",
     "masked",
     "option",
     "options_of",
@@ -287,8 +304,10 @@ __all__ = [
 _LOADED_LATER = {
     "Launcher": "browser.launcher",
     "LocalLauncher": "browser.local",
+    "Reason": "results.gate",
     "Serving": "browser.server",
     "grader": "plugins.graders.grader",
+    "judged": "plugins.graders.judged",
     "option": "plugin.options",
     "options_of": "plugin.state",
     "render": "screen",

@@ -43,7 +43,8 @@ BUILTIN = {
         "report": ("report", "trace"),
         "otel": ("otel",),
         "transcripts": (),
-        "graders": ("graders",),
+        "graders": ("graders", "judge_model", "judge_base_url", "judge_key_variable"),
+        "rounds": ("plan",),
     }.items()
 }
 """By the names that `-p no:NAME` blocks, in the order in which their commands and options show."""

@@ -1,7 +1,7 @@
 """The hooks of plugins: what they may add to runs, and to the command `miniwob-agent`.
 
-A plugin is a module, or an object with these methods, as pytest's are; docs/hooks.md has an example
-for each. What is not here is done with pytest's own hooks. The abilities of this package are
+A plugin is a module, or an object with these methods, as pytest's are; docs/hooks.md has
+examples. What is not here is done with pytest's own hooks. The abilities of this package are
 plugins too, which use nothing else (`builtin`).
 """
 
@@ -199,6 +199,36 @@ def pytest_miniwob_grade(item: pytest.Item, problem: Any, episode: Episode) -> S
         episode: its episode, played or replayed.
     """
     return ()
+
+
+@hookspec
+def pytest_miniwob_fields(item: pytest.Item, problem: Any, episode: Episode) -> Mapping[str, Any]:
+    """Add fields to the result of an item that was played, as JSON, by names.
+
+    Results files and their rows have them as `extra`. What it raises is the item's own error.
+    """
+    return {}
+
+
+@hookspec
+def pytest_miniwob_gates() -> Mapping[str, Callable[[str], Callable[[Any], Iterable[Any]]]]:
+    """Add kinds of gates by name, each a function of what follows the name and a colon.
+
+    It raises a `UsageError`, or returns a function of a `results.comparison.Comparison` that gives
+    the reasons (`results.gate.Reason`) for which the gate is not passed. `compare` reads gates
+    without pytest: this hook is called of the plugins of this package and of installed ones.
+    """
+    return {}
+
+
+@hookspec
+def pytest_miniwob_grader_calls(config: pytest.Config, problem: Any) -> Mapping[str, int]:
+    """Say how many model calls the graders of an item make at most, by model, for the forecast.
+
+    Such calls have an `Origin` outside of the episode, whose purpose is not `test`
+    (`ItemRun.open_grader_model`): they are recorded with the item's, but are none of the agent's.
+    """
+    return {}
 
 
 @hookspec(firstresult=True)

@@ -35,6 +35,7 @@ SUBJECTS = {
     "traffic": "the requests of the page",
     "goal": "the goal",
     "judge": "the judge of the app",
+    "grader": "what a grader asks",
 }
 """What changed, by the kind of the cause."""
 
@@ -84,14 +85,16 @@ def drift_of_call(
     `propose` says how text that differs from run to run can be left out.
     """
     head = f"{path}\ndoes not hold call {played + 1}{_where(origin)}."
-    what = ""
+    subject, what = "grader" if origin.of_grader else "agent", ""
+    kind = [each for each, call in enumerate(calls) if call.of_grader == origin.of_grader]
+    left = [each for each in kind if each >= played]
     if same := [number for number, call in enumerate(calls) if call.key == request.key]:
         what = f"it repeats the request of {_name(calls, same[0])}, which was replayed"
-    elif len(calls) == played:
-        what = f"it makes more calls than the {played} that are recorded"
+    elif not left:
+        what = f"it makes more calls than the {len(kind)} that are recorded"
     if what:
-        return Drift(f"{head}\nThe agent: {what}.", [Cause("agent", what)])
-    nearest = _nearest(request, origin, calls, played)
+        return Drift(f"{head}\nThe {subject}: {what}.", [Cause(subject, what)])
+    nearest = _nearest(request, origin, calls, left)
     call = calls[nearest]
     differences = _compare_requests(call.request, request)
     changed = changed_pictures(call.request, request, pictures)
@@ -148,8 +151,8 @@ def _where(origin: Origin | None) -> str:
     return f" ({origin})" if origin and origin != OF_TEST else ""
 
 
-def _nearest(request: Request, origin: Origin, calls: Sequence[Call], played: int) -> int:
-    """Return the index of the most similar call that was not replayed.
+def _nearest(request: Request, origin: Origin, calls: Sequence[Call], left: Sequence[int]) -> int:
+    """Return the index of the most similar call of those that are left.
 
     Conversations are compared by their messages, and then by the lines of the messages that differ.
     Among equal ones the call with the same tools wins, then the one with the same origin, then the
@@ -173,7 +176,7 @@ def _nearest(request: Request, origin: Origin, calls: Sequence[Call], played: in
             -index,
         )
 
-    return max(range(played, len(calls)), key=rank)
+    return max(left, key=rank)
 
 
 def _find_causes(

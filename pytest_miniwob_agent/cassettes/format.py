@@ -1,7 +1,8 @@
 """The file of a cassette: reading, checking and writing it as a whole.
 
 It is a vcrpy cassette (https://vcrpy.readthedocs.io) in YAML, with JSON bodies as mappings and
-strings of several lines as blocks, to be read in a pull request. Besides `request` and `response`,
+strings of several lines as blocks, to be read in a pull request; what is binary is in Base64, and
+`decoded` has the events of such a stream. Besides `request` and `response`,
 a call says where it was made (`core.events.Origin`), and from which other item its answer was
 taken; this is ignored when matching.
 """
@@ -29,11 +30,12 @@ from pytest_miniwob_agent.core.files import display_path, write_atomically
 from pytest_miniwob_agent.core.observations import SCREEN_VERSION
 from pytest_miniwob_agent.core.pace import Move
 from pytest_miniwob_agent.core.secrets import refuse
-from pytest_miniwob_agent.models.api import EVENT_STREAM
-from pytest_miniwob_agent.models.apis import CHAT, is_answer
+from pytest_miniwob_agent.models.apis import CHAT, is_answer, recorded_type
+from pytest_miniwob_agent.models.bodies import AWS_STREAM, EVENT_STREAM, sent_body
 
-SCHEMA = 2
-"""The newest schema of cassettes: files with refused calls have it, all others the first one."""
+SCHEMA = 3
+"""The newest schema of cassettes: files with answers that are neither JSON nor an event stream have
+it, others with refused calls the second one, and all others the first."""
 
 END = "...\n"
 """The last line of a file."""
@@ -79,6 +81,7 @@ class _Response:
     status: _Status
     headers: dict[str, Any]
     body: Any
+    decoded: Any = None
 
 
 @dataclass
@@ -132,14 +135,17 @@ def _make_call(interaction: _Interaction) -> Call:
     messages = body.get("messages"), "request.body.messages"
     if request.uri == CHAT and not from_data(list[dict[str, Any]], *messages):
         raise ValueError("it has no chat messages")
+    types = from_data(list[str], response.headers.get("Content-Type", []), "response.headers")
+    kind = recorded_type(request.uri, "".join(types[:1])) if isinstance(answer, str) else ""
     if status != 200:
         from_data(dict[str, Any], answer, "response.body")
-    elif not is_answer(request.uri, answer):
+    elif not is_answer(request.uri, answer, kind):
         raise ValueError("`response.body` is not an answer of a model")
     normalized = from_data(tuple[str, ...], beside.pop("normalized", []), "call.normalized")
     answered_in = from_data(str, beside.pop("answered_in", ""), "call.answered_in")
     origin = from_data(Origin, beside, "call") if beside else None
-    return Call(Request(request.uri, body, normalized), answer, origin, "", answered_in, status)
+    asked = Request(request.uri, body, normalized)
+    return Call(asked, answer, origin, "", answered_in, status, kind)
 
 
 def write_cassette(
@@ -187,7 +193,7 @@ def dump_cassette(
     # Early cassettes do not have the version of screens: there was one.
     noted: dict[str, Any] = {"screens": screens} if screens > 1 else {}
     noted |= {} if pace is None else {"pace": to_data(pace)}
-    schema = 1 if all(call.status == 200 for call in calls) else SCHEMA
+    schema = max((3 if call.kind else 2 if call.status != 200 else 1 for call in calls), default=1)
     head = _dump({"version": 1, "schema": schema, **noted, **metadata})
     return f"{head}interactions:\n{''.join(call.written for call in calls) or NO_CALLS}{END}"
 
@@ -198,7 +204,7 @@ def _dump_call(call: Call) -> str:
         source["normalized"] = list(call.request.normalized)
     if call.answered_in:
         source["answered_in"] = call.answered_in
-    content_type = EVENT_STREAM if isinstance(call.answer, str) else "application/json"
+    streamed = EVENT_STREAM if isinstance(call.answer, str) else "application/json"
     interaction: dict[str, Any] = {"call": source} if source else {}
     interaction["request"] = {
         "method": "POST",
@@ -208,9 +214,11 @@ def _dump_call(call: Call) -> str:
     }
     interaction["response"] = {
         "status": {"code": call.status, "message": HTTPStatus(call.status).phrase},
-        "headers": {"Content-Type": [content_type]},
+        "headers": {"Content-Type": [call.kind or streamed]},
         "body": call.recorded,
     }
+    if call.kind == AWS_STREAM:
+        interaction["response"]["decoded"] = call.events
     return _dump([interaction])
 
 
@@ -228,7 +236,9 @@ class Serializer:
         for interaction in data["interactions"]:
             request, response = interaction["request"], interaction["response"]
             request["body"] = json.dumps(request["body"])
-            response["body"] = {"string": json.dumps(response["body"])}
+            [kind], body = response["headers"]["Content-Type"], response["body"]
+            streamed = isinstance(body, str)
+            response["body"] = {"string": sent_body(body, kind) if streamed else json.dumps(body)}
         return data
 
 

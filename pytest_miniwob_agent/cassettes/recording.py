@@ -44,7 +44,7 @@ from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.pace import Pace
 from pytest_miniwob_agent.core.text import listed
-from pytest_miniwob_agent.models.apis import parse_answer, response_to
+from pytest_miniwob_agent.models.apis import parse_answer, recorded_type, response_to
 from pytest_miniwob_agent.models.budget import Budget
 from pytest_miniwob_agent.models.requests import ChatCalls, read_completion
 
@@ -195,7 +195,8 @@ class RecordedModel(ChatCalls):
         with self._making(origin) as number:
             call = self._play(asked, origin, number)
             if call is None and self.mode.writes:
-                self.pace.leave_tape()
+                if not origin.outside:
+                    self.pace.leave_tape()
                 self._report_other_page(asked, origin)
                 self._check_secrets(asked, origin, request.body if self.mode.live else None)
                 if self.mode.live:
@@ -205,7 +206,7 @@ class RecordedModel(ChatCalls):
                     if call is None and self.mode.live:
                         call = self._record(request, asked, origin, number)
             if call is None:
-                if self.checks_app and not self._has_answer_left(origin.trial):
+                if self.checks_app and not self._has_answer_left(origin):
                     raise AnswersUsedUp(
                         "the recorded answers are used up: the app, as it is now, does not judge "
                         "as it did when the item was recorded"
@@ -213,7 +214,7 @@ class RecordedModel(ChatCalls):
                 raise self._missing_call(asked, origin)
         # The agent gets now exactly what it will get in replay.
         path, id_ = call.request.path, digest(call.key)
-        return response_to(path, call.body, call.recorded, id_, call.status)
+        return response_to(path, call.body, call.recorded, id_, call.status, call.kind)
 
     def _ask(
         self, request: ModelRequest, purpose: str, files: Mapping[str, str], text: str | None
@@ -233,7 +234,12 @@ class RecordedModel(ChatCalls):
     def _report_other_page(self, request: Request, origin: Origin) -> None:
         for call in self.tape.left:
             then = call.origin
-            if then and then.page != origin.page and _place(then) == _place(origin):
+            if (
+                then
+                and not then.outside
+                and then.page != origin.page
+                and _place(then) == _place(origin)
+            ):
                 self.on_other_page(call.request, request)
                 self.on_other_page = lambda then, now: None
                 break
@@ -252,11 +258,13 @@ class RecordedModel(ChatCalls):
                     call.request = request
             return call
 
-    def _has_answer_left(self, trial: int) -> bool:
-        origins = [call.origin for call in self.tape.left if not call.of_test]
-        return any(origin is None or origin.trial <= trial for origin in origins)
+    def _has_answer_left(self, now: Origin) -> bool:
+        origins = [call.origin for call in self.tape.left if not call.outside]
+        return now.outside or any(then is None or then.trial <= now.trial for then in origins)
 
     def _share(self, request: Request, origin: Origin, number: int) -> Call | None:
+        if origin.of_grader:  # each item is judged by itself
+            return None
         with self._mutex:
             call = self.files.shared(request, self._count_equal(request))
             if call is None:
@@ -282,7 +290,7 @@ class RecordedModel(ChatCalls):
                 self.tape.add(call, number)
             return call
         answer = parse_answer(asked.path, response.content, response.content_type)
-        call = Call(asked, answer, origin)
+        call = Call(asked, answer, origin, kind=recorded_type(asked.path, response.content_type))
         usage = call.completion.usage
         with self._mutex:
             calls = [*self.tape.made, call, *self.tape.left]
@@ -324,6 +332,13 @@ class RecordedModel(ChatCalls):
         finally:
             self.mode, self.pace.replays = before
 
+    def for_grader(self, model: str, server: Server) -> RecordedModel:
+        """Return a model for graders, on the same tape, whose calls another server answers."""
+        other = copy.copy(self)
+        other.model, other.server = model, server
+        other._matcher = Matcher(self.files.pictures)
+        return other
+
     def for_replay(self) -> RecordedModel:
         """Return the same model at its episode's start, which records nothing."""
         other = copy.copy(self)
@@ -336,7 +351,7 @@ class RecordedModel(ChatCalls):
         """End the episode, after which the test may make further calls; raises as `finish` does."""
         self._episode_ended = True
         if not self.mode.writes:
-            self._check_made([call for call in self.tape.left if not call.of_test], limits)
+            self._check_made([call for call in self.tape.left if not call.outside], limits)
 
     def finish(self, limits: Limits, *, passed: bool | None = True) -> None:
         """End the item: write the cassette, and beside it the calls that were not made.
@@ -354,7 +369,7 @@ class RecordedModel(ChatCalls):
             tape = self.tape
             if self.mode.writes and not self.checks_app:
                 beyond = [] if tape.added else tape.beyond(limits)
-                stay = [one for one in tape.left if one in beyond or (one.of_test and not passed)]
+                stay = [one for one in tape.left if one in beyond or (one.outside and not passed)]
                 dropped = [call for call in tape.left if call not in stay]
                 self.files.finish([*tape.in_stable_order(), *stay], [*tape.spare, *dropped])
             elif passed:
@@ -376,9 +391,9 @@ class RecordedModel(ChatCalls):
 
     def _check_made(self, calls: Sequence[Call], limits: Limits) -> None:
         beyond, made = self.tape.beyond(limits), len(self.tape.made)
-        if self.checks_app:
-            calls = [call for call in calls if call.of_test]
-        if unused := [call for call in calls if call not in beyond]:
+        # The calls of a grader that the item no longer has, or whose plugin is blocked, can stay.
+        calls = [call for call in calls if call not in beyond and not call.of_grader]
+        if unused := [call for call in calls if call.outside or not self.checks_app]:
             path = display_path(self.files.cassette)
             raise drift_of_unused_calls(path, self.tape.calls, made, unused)
 
@@ -392,7 +407,7 @@ class RecordedModel(ChatCalls):
             line["body"] = files.pictures.embed(request.body)
             if files.allow:
                 line["allow"] = list(files.allow)
-            return Pending(line, files.group)
+            return Pending(line, files.stem if origin.of_grader else files.group)
         path, partial = display_path(files.cassette), ""
         if not files.existed:
             if files.partial.exists():

@@ -11,12 +11,13 @@ from itertools import product
 from typing import Any
 
 from pytest_miniwob_agent.core.case import Limits
-from pytest_miniwob_agent.core.chat import Message, Usage
+from pytest_miniwob_agent.core.chat import GraderUsage, Message, Usage
 from pytest_miniwob_agent.core.data import canonical_json, digest
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.secrets import Secret, find
-from pytest_miniwob_agent.models.api import digests_in, mapping, read_events, without_pictures
+from pytest_miniwob_agent.models.api import digests_in, mapping, without_pictures
 from pytest_miniwob_agent.models.apis import CHAT, find_api, parse_completion
+from pytest_miniwob_agent.models.bodies import EVENT_STREAM, read_events
 
 NOT_RECORDED = ("created", "id")
 """The fields of a chat completion that are not stored, as they differ at every call."""
@@ -106,13 +107,14 @@ class Call:
 
     Args:
         request: what was asked.
-        answer: the response's body: parsed JSON, or the text of an event stream.
+        answer: the response's body: parsed JSON, or a string (`models.bodies`).
         origin: where in its item the call was made; None for a completion of a batch that no run
             has used yet.
         written: its text in a file, so that it is made once; empty if it has to be made again.
         answered_in: the stem of the other item that the answer was taken from; empty if the item
             has asked for it itself.
         status: 200, or the HTTP status with which the server refused the call.
+        kind: the type of an answer that is neither JSON nor an event stream.
     """
 
     request: Request
@@ -121,6 +123,7 @@ class Call:
     written: str = field(default="", repr=False)
     answered_in: str = ""
     status: int = 200
+    kind: str = ""
 
     @property
     def key(self) -> str:
@@ -145,19 +148,29 @@ class Call:
     @cached_property
     def secrets(self) -> list[Secret]:
         """What looks like a secret in it; of a stream also where its events add up to one."""
-        events = read_events(self.answer) if isinstance(self.answer, str) else self.answer
+        events = self.events if isinstance(self.answer, str) else self.answer
         events = events if isinstance(events, list) else []
         parts = (self.body, self.recorded, self.completion, self.origin)
         return find([*parts, *events, *_joined_pieces(events)])
 
+    @property
+    def events(self) -> list[Any]:
+        """The JSON of the events of a recorded stream."""
+        return read_events(self.answer, self.kind or EVENT_STREAM)
+
     @cached_property
     def completion(self) -> Completion:
-        return parse_completion(self.request.path, self.answer, self.status)
+        return parse_completion(self.request.path, self.answer, self.status, self.kind)
 
     @property
-    def of_test(self) -> bool:
-        """True if the test made this call outside of its episode."""
-        return self.origin == OF_TEST
+    def outside(self) -> bool:
+        """True if the call was made outside of the episode: by the test, or by a grader."""
+        return self.origin is not None and self.origin.outside
+
+    @property
+    def of_grader(self) -> bool:
+        """True if a grader made the call, which has a model of its own and no limits."""
+        return self.origin is not None and self.origin.of_grader
 
     @property
     def estimated_tokens(self) -> tuple[int, int]:
@@ -233,8 +246,9 @@ class Tape:
 
     It knows of no files and no locks. `left` are the recorded calls that were not played, and
     `spare` further ones, which are played where no recorded one fits; `added` are those that a
-    server answered, and `shared` those that another item has answered. `alike` says of a recorded
-    request and another one that they count as equal.
+    server answered, `deferred` those that a batch answered, once they are played, and `shared`
+    those that another item has answered. `alike` says of a recorded request and another one that
+    they count as equal.
     """
 
     def __init__(
@@ -246,6 +260,7 @@ class Tape:
         self.left = list(calls)
         self.spare = list(spare)
         self.added: list[Call] = []
+        self.deferred: list[Call] = []
         self.shared: list[Call] = []
         self._alike = alike
         self._made: dict[Call, int] = {}
@@ -267,19 +282,34 @@ class Tape:
     def usage(self) -> dict[str, Usage]:
         """The usage of calls that were `replayed`, of these `shared`, `recorded`, and `left`.
 
-        Of those that are left, missing counts are estimated.
+        Of those that are left, missing counts are estimated. Graders' calls are not among them.
         """
+        replayed = [call for call in self.made if call not in self.added]
         return {
-            "replayed": total_usage(call for call in self.made if call not in self.added),
+            "replayed": total_usage(call for call in replayed if not call.of_grader),
             "shared": total_usage(self.shared),
-            "recorded": total_usage(self.added),
-            "left": total_usage((call for call in self.left if not call.of_test), estimate=True),
+            "recorded": total_usage(call for call in self.added if not call.of_grader),
+            "left": total_usage((call for call in self.left if not call.outside), estimate=True),
         }
+
+    @property
+    def graders(self) -> tuple[GraderUsage, ...]:
+        """The usage of the calls of graders, by model."""
+        found: dict[str, GraderUsage] = {}
+        for call in self.made:
+            if call.of_grader:
+                model, usage = str(call.body.get("model", "")), call.completion.usage
+                kind = "recorded" if call in self.added else "replayed"
+                found.setdefault(model, GraderUsage(model))
+                found[model] += GraderUsage(model, **{kind: usage})
+        return tuple(found.values())
 
     def beyond(self, limits: Limits) -> list[Call]:
         """Return the calls that are left and that the limits do not allow."""
         beyond = []
-        for number, call in enumerate(self.left, start=len(self.made) + 1):
+        agents = [call for call in self.left if not call.outside]
+        made = sum(not call.outside for call in self.made)
+        for number, call in enumerate(agents, start=made + 1):
             origin = call.origin or OF_TEST
             too_late = origin.trial > limits.trials or origin.step > limits.steps
             if too_late or number > limits.calls:
@@ -309,6 +339,8 @@ class Tape:
                     if then.key == request.key if equal else self._alike(then, request):
                         calls.remove(call)
                         self._made[call] = number
+                        if call.origin is None and not call.answered_in:
+                            self.deferred.append(call)
                         return call
         return None
 
@@ -317,9 +349,9 @@ class Tape:
         self.added.append(call)
 
     def rewind(self) -> None:
-        """Play the episode from its start again; calls of the test itself stay made."""
-        self.left = [*(call for call in self.made if not call.of_test), *self.left]
-        self._made = {call: number for call, number in self._made.items() if call.of_test}
+        """Play the episode from its start again; calls outside of it stay made."""
+        self.left = [*(call for call in self.made if not call.outside), *self.left]
+        self._made = {call: number for call, number in self._made.items() if call.outside}
 
     def in_stable_order(self) -> list[Call]:
         """Return the calls that were made, in an order that does not depend on the server's speed.

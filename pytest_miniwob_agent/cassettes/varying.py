@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import tempfile
+import textwrap
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_miniwob_agent.cassettes.tape import Tape
-from pytest_miniwob_agent.core.data import DATE, HEX, ID, MASKS, PATH, Mask, canonical_json
+from pytest_miniwob_agent.core.data import (
+    DATE,
+    HEX,
+    ID,
+    MASKS,
+    PATH,
+    TIME,
+    TIMESTAMP,
+    Mask,
+    canonical_json,
+)
 
 BEFORE = 24
 """Characters before a text that tell where it stands."""
+
+AGO = timedelta(minutes=10)
+"""How long ago a time of day may be to be taken for that of the recording."""
 
 _MESSAGES = ("messages", "input", "contents")
 
@@ -43,15 +60,35 @@ Propose = Callable[[Sequence[Varying]], str]
 """Returns what the user of an agent has to paste so that its requests match without some text."""
 
 
-def propose_method(varying: Sequence[Varying]) -> str:
-    """Return the method `normalize` for an agent in Python."""
+def propose_method(varying: Sequence[Varying], agent: object = None) -> str:
+    """Return the method `normalize` for an agent in Python; it does what its own one does, too."""
     names = ", ".join(sorted({one.kind.name.upper() for one in varying}))
     masks = ", ".join(one.code for one in varying)
-    return (
-        "Give the agent this method, or let the one that it has return such a request:\n\n"
-        f"from pytest_miniwob_agent import {names}, masked\n\n"
-        f"def normalize(self, request):\n    return masked(request, {masks})\n"
-    )
+    method = f"def normalize(self, request):\n    return masked(request, {masks})"
+    what = "Give the agent this method"
+    if hasattr(agent, "normalize"):
+        what += ", or let the one that it has return such a request"
+        if extended := _extended(type(agent).normalize, masks):
+            what, method = "Replace the agent's method by this one", extended
+    return f"{what}:\n\nfrom pytest_miniwob_agent import {names}, masked\n\n{method}\n"
+
+
+def _extended(method: Any, masks: str) -> str:
+    """Return the source of a method that masks what this one returns; empty if it has no source."""
+    try:
+        [function] = ast.parse(textwrap.dedent(inspect.getsource(method))).body
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    nodes = list(ast.walk(function))
+    if any(isinstance(node, ast.FunctionDef) for node in nodes[1:]):
+        return ""  # whose returns are none of the method
+    for node in nodes:
+        if isinstance(node, ast.Return) and node.value is not None:
+            code = ast.unparse(node.value)
+            own = code.startswith("masked(") and isinstance(node.value, ast.Call)
+            code = f"{code[:-1]}, {masks})" if own else f"masked({code}, {masks})"
+            node.value = ast.parse(code, mode="eval").body
+    return ast.unparse(function)
 
 
 def find_differing(then: Any, now: Any) -> Iterator[tuple[Varying, str, str]]:
@@ -95,20 +132,21 @@ def find_made_up(tape: Tape, seen: str, *, hidden: bool, live_clock: bool) -> li
     is `hidden`, as from a program that reads the page itself, ids in messages may be the page's,
     and dates too if its clock began at the time of the recording (`live_clock`).
     """
-    earlier = [call for call in [*tape.calls, *tape.spare] if call not in tape.added]
+    new = [*tape.added, *tape.deferred]
+    earlier = [call for call in [*tape.calls, *tape.spare] if call not in new]
     asked = "".join(call.key for call in earlier)
-    seen += "".join(canonical_json(call.answer) for call in [*tape.added, *earlier])
-    days, folders = _days(), {tempfile.gettempdir(), str(Path.home()), str(Path.cwd())} - {"/"}
+    seen += "".join(canonical_json(call.answer) for call in [*new, *earlier])
+    folders = {tempfile.gettempdir(), str(Path.home()), str(Path.cwd())} - {"/"}
 
     def is_made_up(kind: Mask, text: str, own: bool) -> bool:
-        if kind is DATE:
-            return text.startswith(days) and (own or not (hidden and live_clock))
+        if kind in (DATE, TIME, TIMESTAMP):
+            return _is_near(kind, text) and (own or not (hidden and live_clock))
         if kind is PATH:
             return any(text == folder or text.startswith(f"{folder}/") for folder in folders)
         return kind in (ID, HEX) and (own or not hidden) and text not in asked
 
     found: dict[Varying, None] = {}
-    for call in tape.added:
+    for call in new:
         for own, text in _strings(call.body):
             for kind, before, value in _find(text):
                 if value not in seen and is_made_up(kind, value, own):
@@ -116,10 +154,22 @@ def find_made_up(tape: Tape, seen: str, *, hidden: bool, live_clock: bool) -> li
     return list(found)
 
 
-def _days() -> tuple[str, ...]:
-    near = [date.today() + timedelta(days) for days in (-1, 0, 1)]
-    forms = ("{:%Y-%m-%d}", "{0:%B} {0.day}, {0.year}", "{0:%b} {0.day}, {0.year}")
-    return tuple(form.format(day) for day in near for form in forms)
+def _is_near(kind: Mask, text: str) -> bool:
+    """True for a date of these days, or a time of some minutes ago, in this time zone or in UTC."""
+    now, day = datetime.now(), timedelta(days=1)
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    if kind is TIMESTAMP:
+        return abs(int(text[:10]) - time.time()) < day.total_seconds()
+    if kind is TIME:
+        told = timedelta(hours=numbers[0], minutes=numbers[1])
+        midnight = now.replace(hour=0, minute=0)
+        ago = (one - midnight - told for one in (now, datetime.now(UTC).replace(tzinfo=None)))
+        return any(one % (day / 2) < AGO for one in ago)
+    return any(
+        text.startswith(f"{one:%Y%m%d}T")
+        or ({one.year, one.day} <= {*numbers} and (one.month in numbers or f"{one:%b}" in text))
+        for one in (now - day, now, now + day)
+    )
 
 
 def _strings(body: Any, own: bool = True) -> Iterator[tuple[bool, str]]:

@@ -76,8 +76,8 @@ def examine(browser: str | None, pytest_args: Sequence[str]) -> Iterator[Check]:
     else:
         yield from check_browser(browser)
     yield from check_cassettes(collected)
-    named = settings and settings.key_variable
-    yield check_key(named or os.environ.get(KEY_VARIABLE, ""))
+    named = settings.key_variable if settings else os.environ.get(KEY_VARIABLE)
+    yield check_key(named or "")
 
 
 def check_versions() -> Iterator[Check]:

@@ -15,7 +15,7 @@ from pytest_miniwob_agent.core.text import counted, nearest
 from pytest_miniwob_agent.models.budget import parse_prices
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import merge_results, read_results
-from pytest_miniwob_agent.results.gate import Gate, judge
+from pytest_miniwob_agent.results.gate import Gate, judge, judge_setups
 from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.terminal.views import (
     ComparisonView,
@@ -76,9 +76,10 @@ def add_compare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--gate",
         metavar="KIND",
-        help="exit with 1 if this gate is red or inconclusive: items[:M], paired[:ALPHA][:by-task] "
-        "or rate:POINTS, which limits such as calls:+10%%, or lenient, may follow after commas; "
-        "perturbed:-POINTS and followed:PERCENT also judge the pairs in one file",
+        help="exit with 1 if this gate is red or inconclusive: items[:M], "
+        "paired[:ALPHA][:by-task], until-decided[:ALPHA][:by-task] or rate:POINTS, which limits "
+        "such as calls:+10%%, or lenient, may follow after commas; grade:NAME:-POINTS may also "
+        "stand alone; perturbed:-POINTS and followed:PERCENT also judge the pairs in one file",
     )
     add_prices(parser)
     parser.set_defaults(run=compare)
@@ -115,6 +116,7 @@ def compare(options: Namespace) -> int:
         _show(alone, options)
         report_to_github(alone.markdown(), verdict)
         return int(verdict is not None and verdict.failed)
+    source = baseline
     if not heads:
         baseline = setups.pop(first, baseline)
         heads = list(setups.values())
@@ -126,10 +128,19 @@ def compare(options: Namespace) -> int:
             f"{pairs}"
         )
     if len(heads) > 1 and gate:
-        raise UsageError("--gate judges one run: name one file after the baseline")
+        raise UsageError("--gate judges one run: name two files, or one file of two set-ups")
     several = [Comparison(baseline, head, by_task=by_task) for head in heads]
     prices = parse_prices(options.prices)
-    verdict = judge(baseline, heads[0], gate, prices=prices) if gate else None
+    verdict = None
+    if gate and options.heads:
+        verdict = judge(baseline, heads[0], gate, prices=prices)
+    elif gate:
+        if gate.kind == "until-decided" and source.partial:
+            raise UsageError(
+                f"{options.base} is of a partial run ({', '.join(source.partial)}), which does not "
+                f"tell the rounds: replay the run with its gate, or use --gate paired"
+            )
+        verdict = judge_setups(source, first, gate, prices)
     one = ComparisonView(several[0], verdict)
     view = one if len(heads) == 1 else SeveralView(several)
     within = [TwinsView(twins)] if twins else []

@@ -77,7 +77,9 @@ class Limits:
     """The most trials in an episode, actions in a trial, and model calls in an episode.
 
     There are no limits of time, so that an episode does not depend on the speed of the machine.
-    With `any_reward` a reward above 0 counts as the full one, as in BrowserGym's protocol.
+    With `any_reward` a reward above 0 counts as the full one, as in BrowserGym's protocol. With
+    `graded` the page does not judge: the trial, which is the only one, gets the full reward when
+    the agent ends it, and graders decide.
 
     Raises:
         UsageError: a limit is below 1.
@@ -87,6 +89,7 @@ class Limits:
     steps: int = 30
     calls: int = 500
     any_reward: bool = field(default=False, metadata={"optional": True})
+    graded: bool = field(default=False, metadata={"optional": True})
 
     def __post_init__(self) -> None:
         for name in ("trials", "steps", "calls"):

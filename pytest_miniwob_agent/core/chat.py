@@ -15,13 +15,15 @@ class ModelRequest:
     """A request to a model's server, any JSON that is posted.
 
     `path` has no host, such as `/v1/chat/completions`. `headers` and `query` are sent on but never
-    stored, and keys in them are replaced by those of the environment.
+    stored, and keys in them are replaced by those of the environment. `upstream` is the name of the
+    server that `--miniwob-upstream` gives, and the path there: `ollama/api/chat`.
     """
 
     path: str
     body: Mapping[str, Any]
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: str = field(default="", repr=False)
+    upstream: str = ""
 
 
 REFUSALS = (400, 413, 422)
@@ -30,7 +32,7 @@ REFUSALS = (400, 413, 422)
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """The answer to a `ModelRequest`: JSON, or an event stream as a whole.
+    """The answer to a `ModelRequest`: JSON, an event stream as a whole, or any other content.
 
     A `status` of `REFUSALS` is that of a refused call, whose answer is JSON with the reason.
     """
@@ -101,6 +103,19 @@ class Usage:
     def tokens(self) -> int:
         """Prompt and completion tokens of the calls with a count."""
         return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class GraderUsage:
+    """The usage of the calls that graders of an item made of a model."""
+
+    model: str
+    replayed: Usage = Usage()
+    recorded: Usage = Usage()
+
+    def __add__(self, other: GraderUsage) -> GraderUsage:
+        replayed, recorded = self.replayed + other.replayed, self.recorded + other.recorded
+        return GraderUsage(self.model, replayed, recorded)
 
 
 def token_count(value: Any) -> int | None:

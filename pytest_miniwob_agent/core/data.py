@@ -168,18 +168,28 @@ class Mask(NamedTuple):
         return Mask(self.name, f"(?<={re.escape(text)})(?:{self.pattern})")
 
 
-_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"
+_CLOCK = r"\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm]\b)?"
+_ZONE = r" ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)\b"
+_TIME = rf"(?:(?:T|,? (?:at )?){_CLOCK}(?:{_ZONE})?)?"
+_WEEKDAY = r"(?:\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?"
+_MONTH = r"\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+_DAY = r"\b\d\d?(?:st|nd|rd|th)?"
+_NUMBERS = r"\d{4}[-/.]\d\d?[-/.]\d\d?|\b\d\d?[/.]\d\d?[/.]\d{4}"
 
-_TIME = r"[T ]\d\d:\d\d(?:[\d:.+]*\w+)?(?: UTC)?"
-
-DATE = Mask("date", rf"\d{{4}}-\d\d-\d\d(?:{_TIME})?|{_MONTH} \d{{1,2}}, \d{{4}}")
+DATE = Mask(
+    "date",
+    rf"{_WEEKDAY}(?:{_NUMBERS}|{_MONTH} {_DAY},? \d{{4}}|{_DAY}[ -]{_MONTH},?[ -]\d{{4}}){_TIME}"
+    rf"|{_WEEKDAY}{_MONTH} +{_DAY} {_CLOCK}(?: [A-Z]{{3,4}})? \d{{4}}|\d{{8}}T\d{{6}}Z?",
+)
+TIME = Mask("time", rf"(?<![\d:.]){_CLOCK}(?:{_ZONE})?(?![\d:])")
+TIMESTAMP = Mask("timestamp", r"(?<![\w.-])1[6-9]\d{8}(?:\d{3}|\.\d+)?(?![\w-])")
 ID = Mask("id", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 HEX = Mask("hex", "(?<![0-9A-Za-z])[0-9a-f]{32,}(?![0-9A-Za-z])")
 PATH = Mask("path", r"/(?:home|private|root|tmp|Users|var)(?:/[\w.+-]*\w)+")
 ADDRESS = Mask("address", r"(?:127\.0\.0\.1|localhost):\d+")
 VERSION = Mask("version", r"\b\d+\.\d+\.\d+\w*")
 
-MASKS = (DATE, ID, HEX, PATH, ADDRESS, VERSION)
+MASKS = (DATE, TIME, TIMESTAMP, ID, HEX, PATH, ADDRESS, VERSION)
 """The kinds that are known; drift names them, and says what leaves them out."""
 
 

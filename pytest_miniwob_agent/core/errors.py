@@ -70,8 +70,9 @@ class Cause:
     """A reason why calls differ from the recorded ones.
 
     `kind` is one of `prompt`, `page`, `agent`, `tools`, `api`, `model`, of a task on an app `goal`,
-    `judge` and `traffic` (its functions and the requests), and `rest` (recorded calls were not
-    made); `what` names the files, messages, elements, tools, parameters, requests or calls.
+    `judge` and `traffic` (its functions and the requests), `grader` (what one asks), and `rest`
+    (recorded calls were not made); `what` names the files, messages, elements, tools, parameters,
+    requests or calls.
     """
 
     kind: str

@@ -11,7 +11,7 @@ from html import unescape
 from typing import Any
 
 from pytest_miniwob_agent.core.case import Case, Limits
-from pytest_miniwob_agent.core.chat import Usage
+from pytest_miniwob_agent.core.chat import GraderUsage, Usage
 from pytest_miniwob_agent.core.data import Count, Reward, to_data
 from pytest_miniwob_agent.core.errors import Cause, ChangedPicture, NotRecorded
 from pytest_miniwob_agent.core.events import Called, Episode, Event
@@ -104,7 +104,8 @@ class Result:
     click and keys for each. `payload` tells whether a prompt had the text of the page's attack:
     `shown`, `not shown`, or `unknown` if prompts had pictures. `app` is `live` if the app that the
     item is on answered as it is now, with recorded answers of the model. `assertion` is the line of
-    the test that failed, of an item that its page calls solved; `grades` are those of graders.
+    the test that failed, of an item that its page calls solved; `grades` are those of graders, and
+    `extra` has the fields of plugins.
     """
 
     category: str
@@ -134,6 +135,7 @@ class Result:
     app: str = field(default="", metadata={"optional": True})
     assertion: str = field(default="", metadata={"optional": True})
     grades: tuple[Grade, ...] = field(default=(), metadata={"optional": True})
+    extra: Mapping[str, Any] = field(default_factory=dict, metadata={"optional": True})
 
     @classmethod
     def of(cls, episode: Episode, status: Status, payload: str = "", **about: Any) -> Result:
@@ -265,6 +267,7 @@ class Outcome:
         shared: those of the replayed calls whose answer was taken from another item in this run.
         unusable: the usage of answers that were paid for and are not recorded, by reason.
         left: the recorded calls that were not made.
+        graders: the usage of the calls of graders, by model.
         earlier: the item in the baseline; None if it is not there.
         pictures: those of the item in the report's folder; `pictures_note` is a remark.
         app_replayed: True of an item on an app that was not started, as its recording answered.
@@ -284,6 +287,7 @@ class Outcome:
     recorded: Usage = field(default_factory=Usage)
     unusable: Mapping[str, Usage] = field(default_factory=dict)
     left: Usage = field(default_factory=Usage)
+    graders: tuple[GraderUsage, ...] = ()
     change: Change | None = None
     earlier: Earlier | None = None
     pictures: tuple[Picture, ...] = ()
@@ -307,8 +311,14 @@ class Outcome:
 
     @property
     def spent(self) -> Usage:
-        """The calls that a server was paid for: those that are recorded, and unusable ones."""
+        """The agent's calls that a server was paid for: the recorded and the unusable ones."""
         return sum(self.unusable.values(), self.recorded)
+
+    @property
+    def usage_by_model(self) -> list[tuple[str, Usage, Usage]]:
+        """The calls that were replayed, and those that were paid for, by model."""
+        graders = [(one.model, one.replayed, one.recorded) for one in self.graders]
+        return [(self.result.model, self.replayed, self.spent), *graders]
 
     @property
     def not_recorded(self) -> bool:
@@ -340,7 +350,12 @@ class Outcome:
         """
         before = earlier.recorded
         again = before if before.calls <= self.replayed.calls else Usage()
-        return replace(self, recorded=before + self.recorded, replayed=self.replayed - again)
+        return replace(
+            self,
+            recorded=before + self.recorded,
+            replayed=self.replayed - again,
+            graders=earlier.graders + self.graders,
+        )
 
     def to_data(self) -> dict[str, Any]:
         """The outcome in plain JSON types."""

@@ -71,6 +71,10 @@ ID = re.compile(r"\bid(?:\s*+(?:[=:]|is)|\s)\s*+[\"'#]?(\d+)|#(\d+)\b", re.I)
 _FIRST = re.compile(r"wait(?=\d)|double[ -]?click\b|[a-z]+\b", re.I)
 _BARE_ID = re.compile(r"(?:\s+on)?\s+(\d+)\s*", re.I)
 _QUOTED = re.compile(r"\s+(?:the\s+(?:text|option)\s+)?([\"'])(.*)\1(.*)", re.I)
+_NAMED = re.compile(  # the quotes after the first pair are those of the element's name
+    r"\s+(?:the\s+(?:text|option)\s+)?([\"'])((?:(?!\1).)*+)\1(\s+(?:(?:in)?to|in|on|from)\s.*)",
+    re.I,
+)
 _UNQUOTED = re.compile(r"\s+(?:(?:all|whole|the|text|of|in)\s+)*((?:id\b|#).*)", re.I)
 _KEY = re.compile(
     r"\s++(?:the\s++)?[\"']?([a-z_ ]{1,99}?)[\"']?(?:\s++keys?)?"
@@ -155,7 +159,7 @@ def _parse_paper(verb: str, rest: str) -> _Parsed:
     match verb:
         case "click" if not rest or rest.startswith(" "):
             return actions.Click, ID.search(rest) or _BARE_ID.fullmatch(rest)
-        case "enter" | "type" if match := _QUOTED.match(rest):
+        case "enter" | "type" if match := _quoted(rest):
             return partial(actions.Enter, match[2]), ID.search(match[3])
         case "press" if match := _KEY.fullmatch(rest):
             key = re.sub(r"[\s_]", "", match[1]).upper()
@@ -169,6 +173,11 @@ def _parse_paper(verb: str, rest: str) -> _Parsed:
         case "answer" if match := _QUOTED.match(rest):
             return actions.Answer(match[2]), None
     return None
+
+
+def _quoted(rest: str) -> re.Match[str] | None:
+    whole = _QUOTED.match(rest)
+    return whole if whole and ID.search(whole[3]) else _NAMED.match(rest) or whole
 
 
 def _parse_further(verb: str, rest: str) -> _Parsed:
@@ -191,17 +200,17 @@ def _parse_further(verb: str, rest: str) -> _Parsed:
                 return actions.Drag(matched_id(element), matched_id(to), at, _place(_AT, end)), None
             if element and way:
                 return actions.Drag(matched_id(element), at=at, end=way), None
-        case "select" if match := _QUOTED.match(rest):
+        case "select" if match := _quoted(rest):
             return partial(actions.Select, text=match[2]), ID.search(match[3])
         case "select" if match := _UNQUOTED.match(rest):
             return actions.Select, ID.search(match[1])
-        case "choose" if match := _QUOTED.match(rest):
+        case "choose" if match := _quoted(rest):
             return partial(actions.Choose, match[2]), ID.search(match[3])
         case "scroll" if match := _SCROLL.fullmatch(numbers):
             pixels = round(_decimal(match[2]))
             up = re.search(r"\bup\b", match[1] + match[3], re.I)
             return partial(actions.Scroll, pixels=-abs(pixels) if up else pixels), where
-        case "upload" if match := _QUOTED.match(rest):
+        case "upload" if match := _quoted(rest):
             return partial(actions.Upload, match[2]), ID.search(match[3])
         case "accept" if match := _ACCEPT.fullmatch(rest):
             return actions.Accept(match[2]), None

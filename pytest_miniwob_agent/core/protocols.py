@@ -18,6 +18,8 @@ from pytest_miniwob_agent.core.pace import Pace
 if TYPE_CHECKING:
     import openai  # noqa: TID251 - for types alone
 
+    from pytest_miniwob_agent.core.app import PageRequest
+
 
 class Page(Protocol):
     """A page that judges. A new trial is a `reset`."""
@@ -38,8 +40,10 @@ class Page(Protocol):
         `Dismiss` are possible.
         """
 
-    def html(self) -> str:
+    def html(self, *, whole: bool = False) -> str:
         """Return the visible page as HTML; empty once the page has judged, and under a dialog.
+
+        With `whole` it has hidden elements too, and all attributes but those of scripts.
 
         Attributes such as `value` are as they are now; `data-ref` is the id that actions take.
         """
@@ -191,6 +195,22 @@ class Remarking(Protocol):
 
     def remarks(self) -> Sequence[str]:
         """Return the remarks since the last call, such as a missing file."""
+
+
+@runtime_checkable
+class Requesting(Protocol):
+    """An optional part of a `Page`: what its pages have asked for, for graders.
+
+    Attributes:
+        requests: the requests of all trials, in order.
+        downloads: the digests (SHA-256, hexadecimal) of downloaded files, by their names.
+    """
+
+    requests: list[PageRequest]
+
+    @property
+    def downloads(self) -> Mapping[str, str]:
+        """See above."""
 
 
 class Model(Protocol):

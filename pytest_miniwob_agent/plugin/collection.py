@@ -20,7 +20,7 @@ from pytest_miniwob_agent.core.files import display_path
 from pytest_miniwob_agent.core.text import nearest
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.plugin.options import parse_count
-from pytest_miniwob_agent.plugin.reading import get_test_id
+from pytest_miniwob_agent.plugin.reading import get_test_id, project_folder
 from pytest_miniwob_agent.plugin.settings import BY_MARKER, SEEDS, Settings
 from pytest_miniwob_agent.plugin.state import STATE, Setup
 from pytest_miniwob_agent.tasks.catalogue import PROBLEM_LISTS, Catalogue, ProblemList, TaskPage
@@ -36,6 +36,10 @@ MARKER = (
 
 KNOWN = (*BY_MARKER, "problems", "reward", "perturb", "agents", "models")
 """The arguments of the marker, besides its selectors."""
+
+
+REWARDS = ("full", "any", "graders")
+"""The values of the marker's `reward`: what counts as the full one, or who judges instead."""
 
 
 REFUSED = pytest.StashKey[str]()
@@ -169,6 +173,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
                         "their cassettes: rename one of them"
                     )
                 of_setup = replace(case, setup=folder)
+                limits = _limits_on(page, limits)
                 problems[of_setup.id] = Problem(of_setup, limits, page, setup, arguments)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{test}: {error}") from None
@@ -315,10 +320,23 @@ def _limits(
             except UsageError as error:
                 raise UsageError(f"the miniwob marker's {name}: {error}") from None
     reward = marker.kwargs.get("reward", of_list.get("reward", "full"))
-    if reward not in ("full", "any"):
-        raise UsageError(f'the miniwob marker\'s reward must be "full" or "any", not {reward!r}')
+    if reward not in REWARDS:
+        raise UsageError(
+            f"the miniwob marker's reward must be one of {', '.join(REWARDS)}, not {reward!r}"
+        )
     repeats = counts.pop("repeats", 1)
-    return Limits(**counts, any_reward=reward == "any"), repeats
+    return Limits(**counts, any_reward=reward == "any", graded=reward == "graders"), repeats
+
+
+def _limits_on(page: TaskPage, limits: Limits) -> Limits:
+    """Return the limits of an item, whose page may have no judge but graders."""
+    app = page.app
+    if limits.graded and page.root is None and app is None:
+        raise UsageError(
+            f'reward="graders" is for pages of your own, which may not judge: {page.task} does'
+        )
+    graded = limits.graded or bool(app and app.reward is None and app.solved_when is None)
+    return replace(limits, trials=1, graded=True) if graded else limits
 
 
 def parse_setups(
@@ -336,15 +354,16 @@ def parse_setups(
     options = Setup.of_options(settings)
     if not {"agents", "models"} & marker.kwargs.keys():
         return {"": options}
-    agents: list[tuple[str, Mapping[str, Any]]] = [options[:2]]
+    agents = [options]
     if config.getoption("miniwob_agent") is None and "agents" in marker.kwargs:
-        agents = [_agent(given, settings) for given in _several("agents", marker)]
+        root = project_folder(config)
+        agents = [_agent(given, settings, root) for given in _several("agents", marker)]
     models = [settings.model]
     if config.getoption("miniwob_model") is None and "models" in marker.kwargs:
         models = _several("models", marker)
     setups: dict[str, Setup] = {}
-    for agent, params in agents:
-        name = Setup(agent, params, None).make_agent(config.stash[STATE]).name
+    for agent in agents:
+        name = agent.make_agent(config.stash[STATE]).name
         for model in models:
             if not (model and isinstance(model, str)):
                 raise UsageError(
@@ -360,7 +379,7 @@ def parse_setups(
                     f"the miniwob marker names {folder} twice, and both would share their "
                     "cassettes: give each agent a `name` of its own"
                 )
-            setups[folder] = Setup(agent, params, model)
+            setups[folder] = agent._replace(model=model)
     return setups
 
 
@@ -372,12 +391,14 @@ def _several(name: str, marker: pytest.Mark) -> list[Any]:
     return found
 
 
-def _agent(given: Any, settings: Settings) -> tuple[str, Mapping[str, Any]]:
+def _agent(given: Any, settings: Settings, root: Path) -> Setup:
     match given:
         case str():
-            return given, settings.agent_params
+            return Setup(given, settings.agent_params, None)
         case (str() as name, dict() as params):
-            return name, params
+            others = {key: value for key, value in params.items() if key != "prompts"}
+            own = root / str(params["prompts"]) if "prompts" in params else None
+            return Setup(name, others, None, own)
     raise UsageError(
         f"the miniwob marker's agents must be names or module:Class, or pairs of such a name and a "
         f"dict of parameters, not {given!r}"

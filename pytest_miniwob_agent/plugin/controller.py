@@ -24,6 +24,7 @@ from pytest_miniwob_agent.core.outcome import Outcome
 from pytest_miniwob_agent.core.secrets import KEY_VARIABLE, mask
 from pytest_miniwob_agent.core.text import sanitize_lines
 from pytest_miniwob_agent.hookspec import Run, Step
+from pytest_miniwob_agent.models.apis import find_provider
 from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.item import REMARK
 from pytest_miniwob_agent.plugin.reading import (
@@ -69,9 +70,10 @@ def configure(config: pytest.Config) -> None:
         declared = joined(config.hook.pytest_miniwob_options())
         options = {each: read_options(config, each) for each in declared}
         config.stash[STATE] = State(settings, Selection.of(config), config.hook, options)
-    if settings.key_variable is not None:  # its value is a secret until the run is over
+    variables = [find_provider(f"/{name}").key_variable for name in settings.upstream or ()]
+    if names := list(filter(None, [settings.key_variable, *variables])):
         patch = pytest.MonkeyPatch()
-        patch.setenv(KEY_VARIABLE, settings.key_variable)
+        patch.setenv(KEY_VARIABLE, " ".join(names))  # with secrets, until the run is over
         config.add_cleanup(patch.undo)
 
 

@@ -7,7 +7,7 @@ only as they run: then the limit on their calls is said before the first of them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
     done = () if settings.record == "all" else {*finished_stems(settings.cassettes)}
     lacking = {stem: problem for stem, problem in used.items() if stem not in done}
     recorded = [problem for stem, problem in used.items() if stem not in lacking]
-    calls = counted(_most(recorded, settings.max_calls), "model call")
+    calls = counted(_most(items, recorded, settings.max_calls), "model call")
     write_atomically(
         _shared(state) / DRIFT_FORECAST,
         f"recorded calls no longer fit: recording at most {calls} in "
@@ -63,23 +63,31 @@ def forecast(items: Sequence[pytest.Item], state: State) -> str:
     line = f"recording {counted(len(lacking), 'item')}"
     if others := len(used) - len(lacking):
         line += f" ({others:,} more replay)"
-    line += f": at most {counted(_most(lacking.values(), settings.max_calls), 'model call')}"
+    most = _most(items, list(lacking.values()), settings.max_calls)
+    line += f": at most {counted(most, 'model call')}"
     models = {parse_model_folder(stem): problem.setup.model for stem, problem in lacking.items()}
     counts = Counter(map(parse_model_folder, lacking))
-    expected = [_expect(settings.cassettes, folder, counts[folder]) for folder in models]
-    if all(usage.calls for usage, _ in expected):
-        about = sum((usage for usage, _ in expected), Usage())
+    expected = [
+        _expect(settings.cassettes, folder, counts[folder], model)
+        for folder, model in models.items()
+    ]
+    if all(usage for usage, _ in expected):
+        usages = [pair for usage, _ in expected for pair in usage]
+        about = sum((usage for _, usage in usages), Usage())
         sources = " and ".join(dict.fromkeys(source for _, source in expected))
         line += f"; by {sources} about {counted(about.calls, 'call')} and {about.tokens:,} tokens"
-        usages = (usage for usage, _ in expected)
-        cost = total_cost(zip(usages, map(settings.find_price, models.values()), strict=True))
+        cost = total_cost((usage, settings.find_price(model)) for model, usage in usages)
         if cost is not None:
             line += f", {money(cost)}"
     return line
 
 
-def _most(problems: Iterable[Problem], limit: int | None) -> int:
+def _most(items: Sequence[pytest.Item], problems: Sequence[Problem], limit: int | None) -> int:
     most = sum(problem.limits.calls for problem in problems)
+    for problem in problems:
+        config = items[0].config
+        for counts in config.hook.pytest_miniwob_grader_calls(config=config, problem=problem):
+            most += sum(counts.values())
     return most if limit is None else min(most, limit)
 
 
@@ -88,18 +96,26 @@ def _shared(state: State) -> Path:
     return state.shared
 
 
-def _expect(cassettes: Path, folder: str, items: int) -> tuple[Usage, str]:
-    """Return what items of an agent and model will take, if that is known, and by what."""
+def _expect(
+    cassettes: Path, folder: str, items: int, model: str | None
+) -> tuple[list[tuple[str | None, Usage]], str]:
+    """Return what items of an agent and model will take of each model, if known, and by what."""
     recorded = [stem for stem in finished_stems(cassettes) if parse_model_folder(stem) == folder]
     sample = recorded[:: len(recorded) // SAMPLE + 1]
-    usage, count, source = SHIPPED.get(folder.partition("/")[0], Usage()), 100, OWN
+    taken, count, source = {model: SHIPPED.get(folder.partition("/")[0], Usage())}, 100, OWN
     if sample:
-        files = [cassettes / f"{stem}.yaml" for stem in sample]
-        calls = (read_cassette(file) for file in files if file.exists())  # or it makes no calls
-        usage = sum((total_usage(each, estimate=True) for each in calls), Usage())
-        count, source = len(sample), f"{folder} of your cassettes"
-    parts = usage.calls, usage.prompt, usage.completion
-    return Usage(*(-(-part * items // count) for part in parts)), source
+        taken, count, source = {}, len(sample), f"{folder} of your cassettes"
+        for file in (cassettes / f"{stem}.yaml" for stem in sample):
+            for call in read_cassette(file) if file.exists() else ():  # or it makes no calls
+                asked = str(call.body.get("model")) if call.of_grader else model
+                usage = total_usage([call], estimate=True)
+                taken[asked] = taken.get(asked, Usage()) + usage
+    expected = [
+        (asked, Usage(*(-(-part * items // count) for part in parts)))
+        for asked, usage in taken.items()
+        if any(parts := (usage.calls, usage.prompt, usage.completion))
+    ]
+    return expected, source
 
 
 class Forecaster:

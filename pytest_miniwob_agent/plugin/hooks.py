@@ -17,6 +17,7 @@ from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.plugin import collection, controller, reading
 from pytest_miniwob_agent.plugin import reports as item_report
 from pytest_miniwob_agent.plugin.item import RUN
+from pytest_miniwob_agent.plugin.results import check_baseline
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.terminal.run import report_status
 
@@ -54,10 +55,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize(metafunc)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    # Before any item is deselected.
-    collection.check_marked(items, config)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, Any, Any]:
+    try:
+        collection.check_marked(items, config)  # before any item is deselected
+        result = yield
+        check_baseline(config)
+    except pytest.UsageError as error:
+        items.clear()
+        if not hasattr(config, "workerinput"):
+            raise
+        # That of a worker would be an internal error of pytest-xdist, without the message.
+        report = pytest.CollectReport(session.nodeid, "failed", str(error), [])
+        config.hook.pytest_collectreport(report=report)
+        return None
+    return result
 
 
 @pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")

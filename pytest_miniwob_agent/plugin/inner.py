@@ -340,6 +340,7 @@ class Collector:
 
     Args:
         begin: is told the folders of cassettes and of unused calls before the items are collected.
+        whole: True to collect what pytest collects by default, too, if the arguments name files.
 
     Attributes:
         used: the cassettes of the run's items; those of `miniwob_suites` count as deselected.
@@ -348,8 +349,8 @@ class Collector:
         problem: why the items can't be collected, with pytest's output; empty if they can.
     """
 
-    def __init__(self, begin: Begin) -> None:
-        self._begin = begin
+    def __init__(self, begin: Begin, *, whole: bool = False) -> None:
+        self._begin, self._whole = begin, whole
         self.used = Used(Path(), ())
         self.settings: Settings | None = None
         self.config: pytest.Config | None = None
@@ -366,10 +367,16 @@ class Collector:
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         self.config = config
-        if config.args_source is not config.ArgsSource.ARGS:
-            self._suites = suite_files(config)
-            config.args += map(str, self._suites)
-            config.option.keepduplicates = True  # also those in a folder of tests
+        named = config.args_source is config.ArgsSource.ARGS
+        if named and not self._whole:
+            return
+        files = suite_files(config)
+        if named:
+            files += _default_paths(config)
+        else:
+            self._suites = files
+        config.args += map(str, files)
+        config.option.keepduplicates = True  # also those in a folder of tests
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -388,9 +395,18 @@ class Collector:
         self.problem = ""
 
 
-def collect(args: Sequence[str], begin: Begin = lambda folder, unused: None) -> Collector:
-    """Return what `pytest ARGS` would use; `begin` is that of `Collector`."""
-    collector = Collector(begin)
+def _default_paths(config: pytest.Config) -> list[Path]:
+    """Return what pytest collects if no argument names a file."""
+    here = config.invocation_params.dir
+    patterns = config.getini("testpaths") if here == config.rootpath else []
+    return [path for each in patterns for path in sorted(here.glob(each))] or [here]
+
+
+def collect(
+    args: Sequence[str], begin: Begin = lambda folder, unused: None, *, whole: bool = False
+) -> Collector:
+    """Return what `pytest ARGS` would use; `begin` and `whole` are those of `Collector`."""
+    collector = Collector(begin, whole=whole)
     gc.disable()  # many objects are made, and few go
     try:
         output = run(collector, ["--collect-only", "-qq", "--assert=plain", *args])
@@ -402,12 +418,14 @@ def collect(args: Sequence[str], begin: Begin = lambda folder, unused: None) -> 
 
 
 def used_cassettes(args: Sequence[str], begin: Begin = lambda folder, unused: None) -> Used:
-    """Return the cassettes that the items of `pytest ARGS` use; `begin` is that of `Collector`.
+    """Return the cassettes that the items of a project use; `begin` is that of `Collector`.
+
+    `args` are arguments of pytest. Items of files that they don't name count, too.
 
     Raises:
         UsageError: pytest can't collect the items, or none of them uses a cassette.
     """
-    collected = collect(args, begin)
+    collected = collect(args, begin, whole=True)
     if collected.problem:
         raise UsageError(collected.problem)
     if not collected.used.stems:

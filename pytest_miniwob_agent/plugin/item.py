@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import traceback
+from collections import ChainMap
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -26,6 +28,7 @@ from pytest_miniwob_agent.core.errors import (
     NotRecorded,
     Pending,
     RecordingStopped,
+    UsageError,
 )
 from pytest_miniwob_agent.core.events import Called, Episode, Event, Origin
 from pytest_miniwob_agent.core.outcome import (
@@ -40,13 +43,14 @@ from pytest_miniwob_agent.core.protocols import (
     Model,
     Observer,
     Page,
+    Requesting,
 )
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.models.budget import ENDED, Budget
+from pytest_miniwob_agent.models.budget import ENDED, Budget, check_price
 from pytest_miniwob_agent.plugin.collection import Problem
-from pytest_miniwob_agent.plugin.models import open_recording
+from pytest_miniwob_agent.plugin.models import make_server, open_recording
 from pytest_miniwob_agent.plugin.reading import get_test_id, known_secrets, record_item_command
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.plugin.tapes import Tapes
@@ -121,7 +125,7 @@ class ItemRun:
             try:
                 yield llm
                 llm.finish(limits, passed=self.passed)
-                if llm.tape.added:
+                if llm.tape.added or llm.tape.deferred:
                     seen = [event for event in self._log.events if not isinstance(event, Called)]
                     remarks += llm.find_made_up(
                         agent.name,
@@ -160,14 +164,29 @@ class ItemRun:
 
         try:
             episode = tapes.play(partial(play_episode, llm, self._log, *self._observers), limits)
+            if isinstance(page, Requesting):
+                made = tuple(page.requests)
+                episode = replace(episode, requests=made, downloads=page.downloads)
             grade = self._item.config.hook.pytest_miniwob_grade
             grades = joined(grade(item=self._item, problem=self.problem, episode=episode))
             episode = replace(episode, grades=tuple(chain.from_iterable(grades)))
+            if limits.graded and not episode.grades:
+                raise UsageError(f"{case} has neither a judge nor graders: name some")
             status = Status.SOLVED if episode.solved else Status.UNSOLVED
-            result = {"status": status, "episode": episode, "payload": getattr(page, "payload", "")}
+            fields = self._item.config.hook.pytest_miniwob_fields
+            added = joined(fields(item=self._item, problem=self.problem, episode=episode))
+            extra = json.loads(canonical_json(dict(ChainMap(*added))))
+            kept = replace(episode, requests=(), downloads={})
+            result = {"status": status, "episode": kept, "payload": getattr(page, "payload", "")}
+            result["extra"] = extra
             return episode
         except MiniwobError as error:
             result, self.raised = self._inconclusive(error)
+            raise self.raised from None
+        except SystemExit as error:  # which would keep pytest from tearing the item down
+            said = f"the code of the item ends the process: exit({error.code!r})"
+            self.raised = RuntimeError(said).with_traceback(error.__traceback__)
+            result = _failure(self.raised)
             raise self.raised from None
         except Exception as error:
             result, self.raised = _failure(error), error
@@ -226,6 +245,40 @@ class ItemRun:
                 observer.after_item(self.outcome)
         return self.outcome
 
+    @contextmanager
+    def open_grader_model(
+        self, model: str, base_url: str | None, key_variable: str | None
+    ) -> Iterator[RecordedModel]:
+        """Yield a model for a grader, whose calls are on the item's tape but not the agent's.
+
+        Args:
+            model: its id.
+            base_url: its server; None for that of the run.
+            key_variable: the environment variable with its key; None for that of the run.
+
+        Raises:
+            UsageError: the item has no tape, or the model no price that a limit of cost needs.
+        """
+        llm, settings = self._recorded, self._settings
+        if llm is None:
+            raise UsageError(
+                "a grader's model is recorded with the item's calls, but the fixture miniwob_llm "
+                "gives a model of your own: ask a model in a function of yours instead"
+            )
+        if settings.max_cost is not None:
+            check_price(model, settings.prices)
+        server = make_server(
+            self._item.config,
+            llm.files,
+            model,
+            {} if base_url else settings.llm_params,  # of these, what is sent beside a call
+            base_url or settings.base_url,
+            key_variable or settings.key_variable,
+        )
+        server.unusable = llm.server.unusable
+        with closing(server):
+            yield llm.for_grader(model, server)
+
     def _observe(self, agent: str, model: str, page: Page | None) -> None:
         observe = self._item.config.hook.pytest_miniwob_observer
         found = observe(item=self._item, agent=agent, model=model, page=page)
@@ -263,10 +316,12 @@ class ItemRun:
         played = episode or Episode(self.problem.case, agent, model, events)
         causes = ", ".join(cause.kind for cause in drift.causes) if drift else ""
         if llm is not None:
-            sent = {**sent_parts(llm.tape.made, params), **self._source}
+            agents = [call for call in llm.tape.made if not call.of_grader]
+            sent = {**sent_parts(agents, params), **self._source}
             parts |= {
                 "cassette": llm.files.stem,
                 "unusable": llm.server.unusable,
+                "graders": llm.tape.graders,
                 **llm.tape.usage,
             }
         request = parts.pop("request", None)
@@ -283,6 +338,7 @@ class ItemRun:
                     limits=limits,
                     app="live" if self.on_live_app else "",
                     assertion=parts.pop("assertion", ""),
+                    extra=parts.pop("extra", {}),
                     reason=causes or parts.get("error", ""),
                 ),
                 message=mask(parts.pop("message", ""), known_secrets(self._item.config)),

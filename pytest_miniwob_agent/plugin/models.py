@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,8 @@ from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.state import STATE
 
 if TYPE_CHECKING:
-    from pytest_miniwob_agent.cassettes.recording import RecordedModel
+    from pytest_miniwob_agent.cassettes.files import ItemFiles
+    from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
     from pytest_miniwob_agent.models.client import LiveModel, OnUnusable
 
 
@@ -34,11 +35,11 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
     """
     from pytest_miniwob_agent.cassettes.files import ItemFiles
     from pytest_miniwob_agent.cassettes.modes import Record
-    from pytest_miniwob_agent.cassettes.recording import RecordedModel, Server
+    from pytest_miniwob_agent.cassettes.recording import RecordedModel
     from pytest_miniwob_agent.cassettes.varying import propose_method
 
     state, case, model = item.config.stash[STATE], problem.case, problem.setup.model
-    settings, say = state.settings, partial(_say, item.config)
+    settings = state.settings
     if model is None:
         raise UsageError(
             "no model is named: give --miniwob-model, or miniwob_model in the ini file. "
@@ -58,36 +59,65 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
         state=settings.pending.parent,
         run=state.shared,
         allow=app.allow if (app := problem.page.app) else (),
-        on_wait=say,
+        on_wait=partial(_say, item.config),
     )
-    budget = _budget(item.config, model) if files.mode.live else None
-
-    def connect(on_unusable: OnUnusable) -> LiveModel:
-        from pytest_miniwob_agent.models.client import LiveModel
-
-        # A recorded item calls a live model only once it has drifted.
-        if files.existed and (forecast := state.take_drift_forecast()):
-            say(forecast)
-        return LiveModel(
-            model,
-            settings.llm_params,
-            base_url=settings.base_url,
-            key_variable=settings.key_variable,
-            budget=budget,
-            on_unusable=on_unusable,
-            past_mocks=state.past_mocks,
-        )
 
     def check_path(path: str) -> None:
         if (plugin := find_plugin(path)) and item.config.pluginmanager.is_blocked(plugin):
             raise UsageError(f"API of {path}: {why_blocked(plugin)}")
 
     normalize = agent.normalize if isinstance(agent, Normalizer) else None
-    propose = getattr(agent, "propose_normalize", propose_method)
-    with closing(files), closing(Server(connect, budget)) as server:
+    propose = getattr(agent, "propose_normalize", partial(propose_method, agent=agent))
+    server = make_server(
+        item.config, files, model, settings.llm_params, settings.base_url, settings.key_variable
+    )
+    with closing(files), closing(server):
         yield RecordedModel(
             files, server, model, settings.kept_params, normalize, propose, check_path
         )
+
+
+def make_server(
+    config: pytest.Config,
+    files: ItemFiles,
+    model: str,
+    params: Mapping[str, Any],
+    base_url: str | None,
+    key_variable: str | None,
+) -> Server:
+    """Return the server that answers what is not on an item's tape.
+
+    Args:
+        config: the run's.
+        files: the item's.
+        model: the model's id.
+        params: the parameters of each call; of these, its client takes what is sent beside it.
+        base_url: the server's address; None for the provider's of each API.
+        key_variable: the environment variable with the key; None for that of the API.
+    """
+    from pytest_miniwob_agent.cassettes.recording import Server
+
+    state = config.stash[STATE]
+    budget = _budget(config, model) if files.mode.live else None
+
+    def connect(on_unusable: OnUnusable) -> LiveModel:
+        from pytest_miniwob_agent.models.client import LiveModel
+
+        # A recorded item calls a live model only once it has drifted.
+        if files.existed and (forecast := state.take_drift_forecast()):
+            _say(config, forecast)
+        return LiveModel(
+            model,
+            params,
+            base_url=base_url,
+            key_variable=key_variable,
+            upstreams=state.settings.upstream,
+            budget=budget,
+            on_unusable=on_unusable,
+            past_mocks=state.past_mocks,
+        )
+
+    return Server(connect, budget)
 
 
 def _budget(config: pytest.Config, model: str) -> Budget | None:

@@ -116,9 +116,13 @@ def parse_program(text: str) -> Path | str:
     return Path(text) if Path(text).name != text else text
 
 
+SETUP = "setup:"
+"""What a baseline begins with that is a set-up of the run itself."""
+
+
 def parse_baseline(text: str) -> Path | str:
-    """Return the path of a results file, or `git:REF` or `git:REF:PATH` as it is."""
-    return text if text.startswith("git:") else Path(text)
+    """Return the path of a results file; `git:REF`, `git:REF:PATH` or `setup:NAME` as it is."""
+    return text if text.startswith(("git:", SETUP)) else Path(text)
 
 
 def parse_count(value: Any) -> int:
@@ -170,6 +174,20 @@ def parse_server(text: str) -> str:
     if not is_server(text):
         raise UsageError("give the full URL of a server, such as http://127.0.0.1:8000/v1")
     return text
+
+
+def parse_upstreams(text: str) -> dict[str, str]:
+    """Return servers by name, from `NAME=URL`, separated by commas or line breaks."""
+    found = {}
+    for each in re.split(r"\s*[,\n]\s*", text.strip()):
+        name, _, url = each.partition("=")
+        if not re.fullmatch(r"(?!v\d)[a-z][a-z0-9_-]*", name) or not is_server(url):
+            raise UsageError(
+                "give each server as NAME=URL, such as ollama=http://127.0.0.1:11434; a name has "
+                "lower-case letters, digits, - and _"
+            )
+        found[name] = url
+    return found
 
 
 def parse_shard(text: str) -> tuple[int, int]:

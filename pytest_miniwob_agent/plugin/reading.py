@@ -30,7 +30,7 @@ from pytest_miniwob_agent.core.files import shown_from_here
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.models.budget import check_price
 from pytest_miniwob_agent.models.params import check_params, sent_only_strings
-from pytest_miniwob_agent.plugin.options import Option, options_in
+from pytest_miniwob_agent.plugin.options import Option, options_in, parse_baseline
 from pytest_miniwob_agent.plugin.settings import OPTIONS, Settings
 
 Declared = TypeVar("Declared")
@@ -206,7 +206,7 @@ def read_settings(config: pytest.Config) -> Settings:
     values["shard"] = _shard(config, values["shard"])
     _check(config, values)
     baseline = config.getini("miniwob_baseline")
-    in_git = not baseline or baseline.startswith("git:")
+    is_file = baseline and isinstance(parse_baseline(baseline), Path)
     if baseline and baseline == values["baseline"]:  # git:REF or git:REF:PATH
         *commit, path = baseline.split(":", 2)
         if commit[1:] and path:
@@ -215,7 +215,7 @@ def read_settings(config: pytest.Config) -> Settings:
         **values,
         ini=ini,
         pending=folder / PENDING,
-        ini_baseline=None if in_git else folder / baseline,
+        ini_baseline=folder / baseline if is_file else None,
     )
 
 

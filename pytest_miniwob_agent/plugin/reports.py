@@ -125,7 +125,11 @@ def _properties(result: Result) -> list[tuple[str, str | int]]:
         }
     else:
         found["reason"] = sanitize_line(result.reason) or None
-    return [(f"miniwob_{name}", value) for name, value in found.items() if value is not None]
+    grades = [("miniwob_grade", str(grade)) for grade in result.grades]
+    return [
+        *((f"miniwob_{name}", value) for name, value in found.items() if value is not None),
+        *grades,
+    ]
 
 
 def serialize(data: Any, *, on_worker: bool) -> Any:

@@ -15,6 +15,7 @@ from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.models.budget import Price, parse_prices
 from pytest_miniwob_agent.models.params import kept_params, shown_url
 from pytest_miniwob_agent.plugin.options import (
+    SETUP,
     option,
     options_in,
     parse_baseline,
@@ -25,6 +26,7 @@ from pytest_miniwob_agent.plugin.options import (
     parse_program,
     parse_server,
     parse_shard,
+    parse_upstreams,
     parse_variable,
 )
 from pytest_miniwob_agent.tasks.selectors import parse_seeds
@@ -42,6 +44,10 @@ def _shown_params(text: str) -> str:
         return "(not shown)"
 
 
+def _shown_upstreams(text: str) -> str:
+    return ",".join(f"{name}={shown_url(url)}" for name, url in parse_upstreams(text).items())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The options of a run, read once; None if there is neither a value nor a default.
@@ -57,7 +63,7 @@ class Settings:
     )
     base_url: str | None = option(
         "an OpenAI-compatible server, such as http://127.0.0.1:8000/v1 (default: OPENAI_BASE_URL "
-        "or the API's own; see --miniwob-key-variable for the key)",
+        "or the API's own)",
         parse=parse_server,
         metavar="URL",
         secret=True,
@@ -69,6 +75,17 @@ class Settings:
         "for Vertex AI)",
         parse=parse_variable,
         metavar="NAME",
+    )
+    upstream: dict[str, str] | None = option(
+        "servers of other APIs, such as ollama=http://127.0.0.1:11434; separated by commas, or one "
+        "per line of the ini file. Calls to llm.base_url/upstream/NAME go there, with the key in "
+        "NAME_API_KEY. For the names openai, anthropic, gemini and vertex_ai, all calls of these "
+        "APIs do",
+        parse=parse_upstreams,
+        metavar="NAME=URL",
+        ini_type="linelist",
+        secret=True,
+        shown=_shown_upstreams,
     )
     llm_params: dict[str, Any] = option(
         """parameters of every model call, as JSON, such as '{"temperature": 0}'. """
@@ -193,7 +210,8 @@ class Settings:
     baseline: Path | str | None = option(
         "the earlier results to compare this run with: a file of --miniwob-results, git:REF for "
         "that file at a commit, or git:REF:PATH; if this run writes the file, its committed "
-        "version",
+        "version. setup:AGENT/MODEL for one of the two set-ups of this run (default, with a gate: "
+        "the first of the marker)",
         parse=parse_baseline,
         metavar="FILE",
         whole_run=True,
@@ -201,11 +219,13 @@ class Settings:
     gate: str = option(
         "when the run fails against its baseline: items[:M] = an item is no longer solved (with "
         "repeats: by M samples); paired[:ALPHA][:by-task] = the solved rate fell, or there are too "
-        "few items to rule that out, for runs that were recorded again; rate:POINTS = the solved "
-        "rate fell by more than POINTS; ...,calls:+10% = a limit as well, also on tokens, cost or "
-        "steps; ...,perturbed:-POINTS,followed:PERCENT = limits for perturbed and attacked items "
-        "beside clean ones, which need no baseline and may stand alone; ...,lenient = an "
-        "inconclusive verdict does not fail the run",
+        "few items to rule that out, for runs that were recorded again; "
+        "until-decided[:ALPHA][:by-task] = the same, in rounds up to the one that decides; "
+        "rate:POINTS = the solved rate fell by more than POINTS; ...,calls:+10% = a limit as well, "
+        "also on tokens, cost or steps; grade:NAME:-POINTS = the mean grade of a grader fell by "
+        "more than POINTS, as a limit or alone; ...,perturbed:-POINTS,followed:PERCENT = limits "
+        "for perturbed and attacked items beside clean ones, which need no baseline and may stand "
+        "alone; ...,lenient = an inconclusive verdict does not fail the run",
         default="items",
         metavar="KIND",
         whole_run=True,
@@ -218,8 +238,8 @@ class Settings:
         whole_run=True,
     )
     browser: Path | str | None = option(
-        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found; "
-        "chromium-headless-shell before the others, as it is faster)",
+        "the Chromium or Chrome to use (default: MINIWOB_BROWSER, or the first one found, "
+        "the faster chromium-headless-shell before others)",
         parse=parse_program,
         metavar="PATH",
         group="Browser",
@@ -238,6 +258,13 @@ class Settings:
     def baseline_file(self) -> Path | None:
         """The file whose earlier version a baseline of the form `git:REF` means."""
         return self.ini_baseline or self.results
+
+    @property
+    def baseline_setup(self) -> str | None:
+        """The set-up of the run itself that is its baseline; None if none is named."""
+        name = self.baseline
+        named = isinstance(name, str) and name.startswith(SETUP)
+        return str(name).removeprefix(SETUP) if named else None
 
     @property
     def kept_params(self) -> dict[str, Any]:

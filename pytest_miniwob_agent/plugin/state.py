@@ -35,11 +35,15 @@ DRIFT_FORECAST = "drift.txt"
 
 
 class Setup(NamedTuple):
-    """An agent, as `--miniwob-agent` takes it, with its parameters, and a model's id."""
+    """An agent, as `--miniwob-agent` takes it, with its parameters, and a model's id.
+
+    `prompts` is a folder of its own, whose name is then part of the agent's.
+    """
 
     agent: str
     params: Mapping[str, Any]
     model: str | None
+    prompts: Path | None = None
 
     @classmethod
     def of_options(cls, settings: Settings) -> Setup:
@@ -47,8 +51,11 @@ class Setup(NamedTuple):
 
     def make_agent(self, state: State, **item: Any) -> Agent:
         """Make a new agent for an item (`task`, `seed`, `folder`); raises as `load_agent`."""
-        prompts = state.settings.prompts
-        return load_agent(self.agent, prompts, self.params, item=item, hook=state.hook)
+        prompts = self.prompts or state.settings.prompts
+        agent = load_agent(self.agent, prompts, self.params, item=item, hook=state.hook)
+        if self.prompts is not None:
+            agent.name = f"{agent.name}-{self.prompts.name}"
+        return agent
 
 
 @dataclass(slots=True)

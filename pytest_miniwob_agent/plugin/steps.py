@@ -19,7 +19,7 @@ from pytest_miniwob_agent.plugin.results import BASELINE, get_shard
 from pytest_miniwob_agent.plugin.state import State
 from pytest_miniwob_agent.results.comparison import Comparison
 from pytest_miniwob_agent.results.file import Results, one_per_case, read_results
-from pytest_miniwob_agent.results.gate import Verdict, judge
+from pytest_miniwob_agent.results.gate import Verdict
 from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.terminal.views import (
     ComparisonView,
@@ -148,10 +148,10 @@ class ResultsFile(Step):
         baseline = self._config.stash.get(BASELINE, None)
         try:
             if baseline is not None and shard is None:
-                before, gate = baseline
-                root, seeds = project_folder(self._config), state.settings.seeds
-                left_out = state.selection.left_out(before, root, seeds)
-                self.verdict = judge(before, results, gate, left_out, state.settings.prices)
+                root = project_folder(self._config)
+                self.verdict = baseline.judge(results, state.selection, state.settings, root)
+                results = self.verdict.keep_needed(results)
+                self._partial = results.partial
         finally:  # what ran is kept, also if the gate can't judge it
             self._write(results, whole=not missing)
         if self.verdict and self.verdict.gate.kind == "twins":
@@ -204,7 +204,8 @@ class ResultsFile(Step):
         if verdict and (terminal.verbosity >= 0 or verdict.failed):
             most = None if terminal.verbosity > 0 else NAMED
             changed = bool(verdict.progressed or verdict.regressed) and not verdict.failed
-            hint = self._how_to_keep(verdict.both) if changed else ""
+            another_run = verdict.both.wanted is None
+            hint = self._how_to_keep(verdict.both) if changed and another_run else ""
             given = (reason.options.partition("=")[0] for reason in verdict.reasons)
             command = record_command(self._config, *filter(None, given))
             show_gate(terminal, verdict, most=most, hint=hint, command=command)

@@ -21,6 +21,7 @@ from pytest_miniwob_agent.core.text import sanitize_line
 
 if TYPE_CHECKING:
     from pytest_miniwob_agent.cassettes.recording import RecordedModel
+    from pytest_miniwob_agent.core.app import PageRequest
 
 IF_RANDOM = (
     "If that is a time or a random value, name it in AppTask(scrub=...),",
@@ -50,6 +51,7 @@ class Tapes:
         self.page: PageTape | None = getattr(page, "tape", None)
         self._case = case
         self._tell = tell
+        self._made: list[PageRequest] | None = getattr(page, "requests", None)
         tapes = [each for each in (model and model.files, self.page) if each]
         recorded = [each.screen_version for each in tapes if each.screen_version]
         version = recorded[0] if recorded else SCREEN_VERSION
@@ -82,6 +84,8 @@ class Tapes:
                 if self.page is None or not self.page.can_go_live:
                     raise
                 self.page.go_live()
+            if self._made is not None:
+                self._made.clear()
             for one in (self.model, self.page):
                 if one is not None:
                     one.rewind()

@@ -15,5 +15,6 @@ of `hookspec`, whose functions import what they need.
 - `papers`: the tables of the papers; `export`: results as CSV.
 - `certify`: whether pages and apps are deterministic.
 - `judges`: the verdicts of a judge beside the labels of people.
+- `rounds`: runs that end with the round of items that decides, and what that takes.
 - `batch`: deferred calls by a provider's Batch API.
 """

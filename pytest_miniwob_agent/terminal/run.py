@@ -150,9 +150,11 @@ class Progress:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Generator[None, None, None]:
         if (outcome := getattr(report, "miniwob", None)) is not None:
+            for model, _, spent in outcome.usage_by_model:
+                self._spent += spent
+                self._parts.append((spent, self._find_price(model)))
             self._recorded += outcome.recorded.calls
-            self._spent += outcome.spent
-            self._parts.append((outcome.spent, self._find_price(outcome.result.model)))
+            self._recorded += sum(one.recorded.calls for one in outcome.graders)
         # Items that are skipped or fail in their set-up have a teardown, too.
         self._done += report.when == "teardown"
         yield from self._redraw()
@@ -381,11 +383,14 @@ def show_ledger(
     completions that the run recorded, of items that broke off too, by `model` if there are no
     others; None if it recorded nothing.
     """
-    recorded = sum((outcome.recorded for outcome in outcomes), Usage())
+    of_graders = [one for outcome in outcomes for one in outcome.graders]
+    recorded = sum((one.recorded for one in outcomes), Usage())
+    recorded = sum((one.recorded for one in of_graders), recorded)
     broken_off = kept - recorded if kept and kept.calls > recorded.calls else Usage()
     recorded += broken_off
-    spent = sum((outcome.spent for outcome in outcomes), broken_off)
-    replayed = sum((outcome.replayed for outcome in outcomes), Usage())
+    used = [usages for outcome in outcomes for usages in outcome.usage_by_model]
+    spent = sum((usage for _, _, usage in used), broken_off)
+    replayed = sum((usage for _, usage, _ in used), Usage())
     # A live app that shows something else takes no call from the tape.
     left = sum((one.left for one in outcomes if not one.result.app), Usage())
     counts = {
@@ -405,6 +410,8 @@ def show_ledger(
     if played := sum(outcome.app_replayed for outcome in outcomes):
         items = counted(played, "item")
         terminal.line(f"apps: {items} replayed; the app was not started, as by --miniwob-app=live")
+    graders = sum(one.replayed.calls + one.recorded.calls for one in of_graders)
+    parts += [f"of these {graders} by graders"] if graders else []
     terminal.line("model calls: " + ", ".join(parts))
     if left.calls:
         unused = pending.with_name(ASIDE)
@@ -420,7 +427,7 @@ def show_ledger(
         terminal.line(sanitize_line(f"unusable answers, paid for and not recorded: {reasons}"))
     if spent.calls or replayed.uncounted < replayed.calls:
         terminal.line(f"tokens: {tokens(spent)} spent, {tokens(replayed)} avoided")
-        if line := _money(outcomes, model, find_price, broken_off):
+        if line := _money(used, model, find_price, broken_off):
             terminal.line(sanitize_line(line))
     skipped = [outcome.message for outcome in outcomes if outcome.status is Status.BUDGET]
     for reason in sorted(set(skipped)):
@@ -433,14 +440,17 @@ def show_ledger(
 
 
 def _money(
-    outcomes: Sequence[Outcome], model: str | None, find_price: FindPrice, broken_off: Usage
+    used: Sequence[tuple[str, Usage, Usage]],
+    model: str | None,
+    find_price: FindPrice,
+    broken_off: Usage,
 ) -> str:
     # Which of several models an item that broke off has asked is not known.
-    asked = [one for one in outcomes if one.spent.calls or one.replayed.calls or broken_off.calls]
-    models = sorted({outcome.result.model for outcome in asked}) or [model or ""]
-    spent = [(outcome.spent, find_price(outcome.result.model)) for outcome in outcomes]
+    asked = {name for name, one, other in used if one.calls or other.calls or broken_off.calls}
+    models = sorted(asked) or [model or ""]
+    spent = [(usage, find_price(name)) for name, _, usage in used]
     spent.append((broken_off, find_price(models[0]) if len(models) == 1 else None))
-    avoided = [(outcome.replayed, find_price(outcome.result.model)) for outcome in outcomes]
+    avoided = [(usage, find_price(name)) for name, usage, _ in used]
     if unpriced := [name for name in models if find_price(name) is None]:
         lacking = f"money: unknown, as miniwob_prices has no {', '.join(unpriced)}"
         return lacking if any(usage.calls for usage, _ in spent) else ""

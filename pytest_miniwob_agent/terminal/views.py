@@ -45,6 +45,8 @@ _OF_ATTACKS = (
     "it is unknown, as text in pictures is not searched: they say nothing."
 )
 
+_NO_PAIRS = "No item is solved or unsolved in both files, so there are no rates to compare."
+
 LISTED = 100  # items, at most, of those that got worse, and of those that got better
 
 
@@ -64,10 +66,16 @@ class ComparisonView:
     def text(self, width: int = 80) -> str:
         """Text for a terminal of `width` columns, without colours."""
         lines = [line for line, _ in _setup_lines(self.both, self.both.setup, width)]
-        lines += ["", *text_table(self.rates(), width), ""]
-        if self.both.pairs:
-            unit = "tasks, whose seeds count as one" if self.both.by_task else "items"
-            note = f"Rates are in percent, with 95 % intervals, over the {unit} that both have"
+        if not self.both.pairs:
+            lines += ["", *wrap(_NO_PAIRS, width)]
+        else:
+            lines += ["", *text_table(self.rates(), width), ""]
+            unit = (
+                "tasks that both have, whose seeds count as one"
+                if self.both.by_task
+                else "items that both have"
+            )
+            note = f"Rates are in percent, with 95 % intervals, over the {unit}"
             lines += wrap(f"{note}; p is two-sided, {TEST}.", width)
         if rows := self._repeats():
             lines += ["", *text_table(rows, width)]
@@ -120,7 +128,7 @@ class ComparisonView:
         rows = [["", "items", "before", "after", "points", "p"]]
         for name, found in self.both.changes.items():
             low, high = found.change.interval()
-            points = 100 * found.change.difference
+            points = float(100 * found.difference)
             change = f"{points:+.1f} ({100 * low:+.0f} to {100 * high:+.0f})"
             before = _rate(found.before, found.before_interval)
             after = _rate(found.after, found.after_interval)
@@ -156,7 +164,8 @@ class ComparisonView:
                 f"{name} {_number(before.get(name, 0))} -> {_number(after.get(name, 0))}"
                 for name in sorted(before.keys() | after.keys())
             ]
-            remarks.append(f"{title}: {'; '.join(parts)}")
+            if both.pairs:
+                remarks.append(f"{title}: {'; '.join(parts)}")
         if both.missing:
             remarks.append(f"only before: {listed(both.missing, 20)}")
         if both.new:
@@ -274,7 +283,7 @@ def _change(found: RateChange) -> dict[str, Any]:
         "items": len(found.pairs),
         "before": {"rate": found.before, "interval": found.before_interval},
         "after": {"rate": found.after, "interval": found.after_interval},
-        "difference": found.change.difference,
+        "difference": float(found.difference),
         "interval": found.change.interval(),
         "worse": len(found.worse),
         "better": len(found.better),

@@ -26,8 +26,8 @@ from pytest_miniwob_agent.core.data import well_formed
 from pytest_miniwob_agent.core.events import OF_TEST, Completion, Origin
 from pytest_miniwob_agent.core.observations import Dialog, Element, Observation, Shot, Transition
 from pytest_miniwob_agent.core.parsing import carry_out_call
-from pytest_miniwob_agent.models.api import EVENT_STREAM
 from pytest_miniwob_agent.models.apis import find_api
+from pytest_miniwob_agent.models.bodies import EVENT_STREAM
 from pytest_miniwob_agent.models.requests import (
     ChatCalls,
     async_openai_client,
@@ -132,8 +132,11 @@ class FakePage:
         self._screen = self.moves.get(here, before if self._dialog else self._screen)
         return Transition(self._observation())
 
-    def html(self) -> str:
-        """Return the screen as HTML, one element per line; empty once the page has judged."""
+    def html(self, *, whole: bool = False) -> str:
+        """Return the screen as HTML, one element per line; empty once the page has judged.
+
+        Nothing is hidden, so the `whole` page is the same.
+        """
         if self._done or self._dialog:
             return ""
         lines = "".join(f"{_markup(element)}\n" for element in self._elements)

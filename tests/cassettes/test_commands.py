@@ -93,6 +93,16 @@ class TestWithCollectedItems:
             "1 removed",
         ]
 
+    @pytest.mark.parametrize("ini", ["", "testpaths = *.py", "miniwob_suites = test_other.py"])
+    def test_cassettes_of_files_that_are_not_named_are_used(self, project, run, ini):
+        project.makeini(f"[pytest]\nminiwob_model = m\n{ini}\n")
+        project.makepyfile(test_other=suite_source('"click-pie", seeds=[1]'))
+        used = plant(project.path, f"{FOLDER}/click-pie/1.yaml")
+        plant(project.path, f"{FOLDER}/click-pie/2.yaml")
+        out = run("prune", "--yes", "--", project.test_file.name)
+        assert out.splitlines() == [f"{FOLDER}/click-pie/2.yaml", "1 removed"]
+        assert used.exists()
+
     def test_a_case_that_names_no_agent_uses_the_cassettes_of_every_agent(self, project, run):
         """It may be run with `--miniwob-agent=tools`, which another test names."""
         project.makepyfile(test_named=suite_source('"click-pie", seeds=[1], agents=["tools"]'))

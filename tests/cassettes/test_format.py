@@ -132,49 +132,23 @@ def replaced(old, new):
         (replaced("schema: 1", "schema: 1\nschema: 1"), "a key comes twice"),
         (replaced("method: POST", "method: GET"), 'call 1: `request.method` can\'t be "GET"'),
         (replaced("    method: POST\n", ""), "call 1: `request.method` is missing"),
-        (replaced("headers: {}", "headers: 5"), "`request.headers` can't be 5"),
-        (replaced("headers: {}", "headers: {}\n    cookies: {}"), "`request.cookies` is unknown"),
         (replaced("model: m", "1: m"), "a key is not a string"),
-        (replaced("uri: /v1/chat/completions", "uri: []"), "`request.uri` can't be []"),
         ("interactions: !!python/name:os.system x\n...\n", "could not determine a constructor"),
         (replaced("step: 0", "step: 2026-01-01"), "could not determine a constructor"),
         (replaced("version: 1", "version: 2"), "`version` can't be 2"),
         (replaced("schema: 1\n", ""), "its schema is None, and this version"),
-        (replaced("schema: 1\n", "schema: 3\n"), "its schema is 3, and this version"),
-        *[
-            (replaced("schema: 1\n", f"schema: 1\npace: {value}\n"), f"`pace{problem}")
-            for value, problem in (
-                ("5", "` can't be 5"),
-                ("[1]", "[0]` can't be 1"),
-                ("[{trial: 1}]", "[0].act` is missing"),
-                ("[{trial: a, act: 1, after: '', before: '', ms: 1}]", '[0].trial` can\'t be "a"'),
-            )
-        ],
+        (replaced("schema: 1\n", "schema: 4\n"), "its schema is 4, and this version"),
         (replaced("code: 200", "code: 500"), "call 1: `response.status.code` can't be 500"),
-        ("version: 1\nschema: 1\ninteractions:\n- 1\n...\n", "call 1: it can't be 1"),
-        (replaced("    uri: /v1/chat/completions\n", ""), "call 1: `request.uri` is missing"),
         (replaced("messages:", "massages:"), "call 1: `request.body.messages` can't be null"),
         (replaced("content: click id=1", "content: 7"), "`response.body` is not an answer"),
         (replaced("messages:", "messages: []\n      massages:"), "it has no chat messages"),
-        (replaced("purpose: plan", "porpoise: plan"), "call 1: `call.porpoise` is unknown"),
         *[
             (replaced("step: 0", f"step: {value}"), "in line 7, column 11")
             for value in ("!!bool zz", '!!int ""', "!!int ':'", "!!float ''", f"1{':59' * 999}.5")
         ],
         (replaced("step: 0", f"step: {'9' * 5000}"), "in line 7, column 11"),
-        *[
-            (replaced(old, new), f"call 1: `call.{problem}")
-            for old, new, problem in (
-                ("step: 0", "step: [0]", "step` can't be [0]"),
-                ("step: 0", "step: -1", "step` can't be -1"),
-                ("trial: 1", "trial: one", 'trial` can\'t be "one"'),
-                ("trial: 1", "trial: true", "trial` can't be true"),
-                ("trial: 1", "trial: 1\n    normalized: null", "normalized` can't be null"),
-                ("trial: 1", "trial: 1\n    normalized: [[1]]", "normalized[0]` can't be [1]"),
-                ("trial: 1", "trial: 1\n    answered_in: [1]", "answered_in` can't be [1]"),
-                ("purpose: plan", "purpose: [1]", "purpose` can't be [1]"),
-            )
-        ],
+        (replaced("step: 0", "step: -1"), "call 1: `call.step` can't be -1"),
+        (replaced("trial: 1", "trial: true"), "call 1: `call.trial` can't be true"),
         *[
             (replaced("  request:", f"{mark}\n  request:"), "a git conflict is not resolved")
             for mark in ("<<<<<<< HEAD", "=======", ">>>>>>> main")
@@ -222,7 +196,7 @@ def test_a_truncated_cassette_is_never_read(tmp_path):
             read_cassette(path)
 
 
-@pytest.mark.parametrize("every", [200, pytest.param(1, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("every", [200, pytest.param(10, marks=pytest.mark.sweep)])
 def test_a_shipped_cassette_is_written_as_it_was_read_and_loaded_by_vcrpy(every):
     recorder = vcr.VCR(serializer="miniwob", record_mode="none")
     recorder.register_serializer("miniwob", Serializer())

@@ -84,7 +84,7 @@ def check_shared(project):
     project.runpytest().assert_outcomes(passed=8)
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", [pytest.param("-n0", marks=pytest.mark.sweep), "-n2"])
 def test_live_recording_asks_once_for_what_variants_share(variants, workers):
     result = variants.record(workers)
     result.assert_outcomes(passed=8)

@@ -214,7 +214,7 @@ MOVE = """
 
 @pytest.mark.integration
 def test_an_app_is_shown_with_goal_and_reward_and_what_is_wrong(here, display):
-    (here / "pytest.ini").write_text(f"[pytest]\naddopts = {INNER_RUNS} -pno:randomly\n")
+    (here / "pytest.ini").write_text(f"[pytest]\naddopts = {INNER_RUNS}\n")
     (here / "conftest.py").write_text(textwrap.dedent(APP + MOVES))
     (here / "test_moves.py").write_text(textwrap.dedent(MOVE))
     selected = (

@@ -76,7 +76,7 @@ def test_a_reader_that_stops_reading_ends_the_command_without_a_traceback(record
 def test_the_command_of_a_failure_shows_the_item(project, chat_server, call):
     chat_server.reply = lambda prompt: "click id=3" if ">Save" in prompt else "click id=1"
     result = project.record(
-        "-n1", "-k", "click-tab/1",
+        "-k", "click-tab/1",
         "--miniwob-model=other model", '--miniwob-agent-params={"memory": "plain"}',
         "--miniwob-cassettes=my cassettes", "--miniwob-trials=2", "--miniwob-report=my report",
     )  # fmt: skip
@@ -148,8 +148,8 @@ class TestReplay:
             "--miniwob-report=report --junitxml=junit.xml --basetemp=temporary -n 2 "
             "--theirs early.txt --stage=test"
         )
-        ini = INI.replace("addopts =", f"addopts = {writing}")
-        recorded.makeini(f"{ini}miniwob_results = results.jsonl\nminiwob_record = all\n")
+        outputs = "miniwob_results = results.jsonl\nminiwob_record = all\n"
+        recorded.makeini(f"{INI}addopts = {writing}\n{outputs}")
         options = f"{os.environ['PYTEST_ADDOPTS']} -p theirs --theirs-end=end.txt"
         monkeypatch.setenv("PYTEST_ADDOPTS", options)
         monkeypatch.syspath_prepend(recorded.path)

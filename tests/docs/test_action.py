@@ -59,13 +59,9 @@ def test_it_replays_judges_and_comments_once(step):
     assert (folder / "miniwob-report/index.html").exists()
     comment = {"BASELINE": "git:main", "NUMBER": "7", "GITHUB_REPOSITORY": "me/mine"}
     assert step("comment", **comment).returncode == 0
-    (folder / "known").write_text("42\n43\n")
-    assert step("comment", **comment).returncode == 0
-    calls = [json.loads(line) for line in (folder / "gh.jsonl").read_text().splitlines()]
-    assert [call[2] for call in calls if "--method" in call] == ["POST", "PATCH"]
-    assert calls[1][3] == "repos/me/mine/issues/7/comments"
-    assert calls[3][3] == "repos/me/mine/issues/comments/42"
-    body = calls[1][-1]
+    *_, call = map(json.loads, (folder / "gh.jsonl").read_text().splitlines())
+    assert call[2:4] == ["POST", "repos/me/mine/issues/7/comments"]
+    body = call[-1]
     assert body.startswith("body=<!-- pytest-miniwob-agent -->\n")
     assert "prompt 66 -> 66" in body
 
@@ -77,9 +73,11 @@ def test_a_regression_fails_the_job_and_an_incomplete_run_is_what_is_commented(s
     next(folder.glob("cassettes/*/*/click-menu-2/1.yaml")).unlink()
     run = step("replay", ARGS="-k click-menu-2", BASELINE=baseline)
     assert run.returncode == 1
+    (folder / "known").write_text("42\n43\n")  # comments of an earlier run
     step("comment", BASELINE=baseline, NUMBER="7", GITHUB_REPOSITORY="me/mine")
-    body = json.loads((folder / "gh.jsonl").read_text().splitlines()[-1])[-1]
-    assert "error after: 1" in body
+    *_, call = map(json.loads, (folder / "gh.jsonl").read_text().splitlines())
+    assert call[2:4] == ["PATCH", "repos/me/mine/issues/comments/42"]
+    assert "error after: 1" in call[-1]
 
 
 def test_the_files_name_options_and_packages_that_there_are():

@@ -6,6 +6,7 @@ import re
 import runpy
 import shlex
 import tomllib
+from functools import cache
 
 import pytest
 import yaml
@@ -32,14 +33,9 @@ def blocks(language):
             yield page.name, match[1]
 
 
-def shown(page):
-    return str(page.relative_to(ROOT))
-
-
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_options_exist(page):
-    text = text_of(page)
-    for name, value in re.findall(r"--miniwob-([a-z-]*[a-z])(?:[= ]([\w:.]+))?", text):
+def test_options_exist():
+    text = "\n".join(map(text_of, PAGES))
+    for name, value in re.findall(r"--miniwob-([a-z-]*[a-z])(?:[= ]([\w:.-]*[\w:.]))?", text):
         assert name in BY_NAME, f"there is no --miniwob-{name}"
         if name == "gate" and value and not value.isupper():
             Gate.parse(value.rstrip(".:"))
@@ -59,14 +55,12 @@ def help_of(capsys):
         text = capsys.readouterr().out
         return None if stop.value.code else text
 
-    return call
+    return cache(call)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_commands_exist(page, help_of):
-    for line in re.findall(
-        r"(?<![\w-])miniwob-agent +((?:[a-z]+|--help)\b[^`\n|;>]*)", text_of(page)
-    ):
+def test_commands_exist(help_of):
+    text = "\n".join(map(text_of, PAGES))
+    for line in re.findall(r"(?<![\w-])miniwob-agent +((?:[a-z]+|--help)\b[^`\n|;>]*)", text):
         try:
             words = shlex.split(line, comments=True)
         except ValueError:  # prose with an apostrophe
@@ -80,6 +74,7 @@ def test_commands_exist(page, help_of):
             assert flag in about, f"miniwob-agent {words[0]} has no {flag}"
 
 
+@cache
 def sections(page):
     """The sections of a page by their anchors, as GitHub makes them; "" is the whole page."""
     text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
@@ -92,18 +87,18 @@ def sections(page):
     return found
 
 
-def links(page):
+def links():
     """The text of each link to a file or a section, with the file and the section's anchor."""
-    for text, target, anchor in re.findall(
-        r"(?<!!)\[([^]]+)\]\(([^)#\s]*)#?([^)\s]*)\)", text_of(page)
-    ):
-        if "://" not in target:
-            yield text, page.parent / target if target else page, anchor
+    for page in PAGES:
+        for text, target, anchor in re.findall(
+            r"(?<!!)\[([^]]+)\]\(([^)#\s]*)#?([^)\s]*)\)", text_of(page)
+        ):
+            if "://" not in target:
+                yield text, page.parent / target if target else page, anchor
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_links_lead_somewhere(page):
-    for text, other, anchor in links(page):
+def test_links_lead_somewhere():
+    for text, other, anchor in links():
         assert other.exists(), other
         assert not anchor or anchor in sections(other), f"[{text}]: {other}#{anchor}"
 
@@ -113,10 +108,9 @@ def stems(text):
     return {word.rstrip("s")[:5] for word in re.findall(r"[a-z]+", text.lower())} - common
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_what_is_linked_speaks_of_what_the_link_says(page):
+def test_what_is_linked_speaks_of_what_the_link_says():
     """The two share a word: in the file's name, a heading, or what is set off in the text."""
-    for text, other, anchor in links(page):
+    for text, other, anchor in links():
         if other.suffix == ".md":
             set_off = r"^#+ .*|\*\*[^*]+\*\*|`[^`\n]+`|(?<=\[)[^]]+(?=\])"
             terms = re.findall(set_off, sections(other)[anchor], re.M)
@@ -125,12 +119,12 @@ def test_what_is_linked_speaks_of_what_the_link_says(page):
             )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_rows_of_a_table_are_together(page):
+def test_rows_of_a_table_are_together():
     """A blank line between them, or none around them, would end or swallow the table."""
-    for table in re.findall(r"(?:^ *\|.*\n)+", sections(page)[""], re.M):
-        assert re.match(r".*\n *\|[ :|-]+\|\n", table), table
-    assert not re.search(r"^ *\|.*\n *[^| \n]", sections(page)[""], re.M)
+    for page in PAGES:
+        for table in re.findall(r"(?:^ *\|.*\n)+", sections(page)[""], re.M):
+            assert re.match(r".*\n *\|[ :|-]+\|\n", table), table
+        assert not re.search(r"^ *\|.*\n *[^| \n]", sections(page)[""], re.M), page
 
 
 def test_the_index_lists_every_page():

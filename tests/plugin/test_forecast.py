@@ -20,7 +20,7 @@ def test_a_recording_begins_with_what_it_will_take(record):
     result.stdout.no_fnmatch_line("recording *")
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
 def test_where_drift_causes_the_recording_its_limit_is_said_once(record, capfd, workers):
     prompts = record.path / "prompts"
     shutil.copytree(REFLECTIVE_PROMPTS, prompts)

@@ -23,7 +23,15 @@ def fails_on_tabs(prompt):
     return "click id=3" if "for click-tab " in prompt and ">Save<" in prompt else solve_menu(prompt)
 
 
-@pytest.mark.parametrize("names", [*([name] for name in USED), OTHERS], ids=[*USED, "others"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        *(pytest.param([name], marks=pytest.mark.sweep) for name in USED[1:-1]),
+        ["capture"],
+        USED[-1:],
+        OTHERS,
+    ],
+)
 def test_a_run_ends_in_order_without_plugins_of_pytest(project, chat_server, names):
     chat_server.reply = fails_on_tabs
     without = [f"-pno:{name}" for name in names]

@@ -102,25 +102,28 @@ def test_the_agent_tools_reads_them_as_a_tree_unless_told_otherwise(own, params,
     own.runpytest("-k", "3", *args).assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize(
-    ("change", "args", "message"),
-    [
-        ("", ["--miniwob-pages=none"], "there is no folder of pages *none*"),
-        ("", ["--miniwob-pages=http://127.0.0.1:8000/"], "no folder *an AppTask opens a run*"),
-        ("'http://127.0.0.1:8000', ", [], "no task, *'http://127.0.0.1:8000'*; an AppTask opens *"),
-        ("pages=3, ", [], "*the miniwob marker's pages must be a folder or a list of them: 3*"),
-        ("pages='same', ", [], "*same/pages/first.html is called 'first', as web/pages/first.ht*"),
-    ],
-)
-def test_a_folder_that_can_not_be_used_is_an_error_that_says_why(own, change, args, message):
+UNUSABLE = {
+    "'http://127.0.0.1:8000', ": "no task, *'http://127.0.0.1:8000'*; an AppTask opens *",
+    "pages=3, ": "*the miniwob marker's pages must be a folder or a list of them: 3*",
+    "pages='same', ": "*first.html is called 'first', as *first.html of another test*",
+}
+
+
+def test_a_folder_that_can_not_be_used_is_an_error_that_says_why(own):
+    for value, message in (
+        ("none", "there is no folder of pages *none*"),
+        ("http://127.0.0.1:8000/", "no folder *an AppTask opens a run*"),
+    ):
+        result, _ = collected(own, f"--miniwob-pages={value}")
+        result.stdout.fnmatch_lines([f"*{message}*"])
     same = own.mkdir("same") / "pages"
     same.mkdir()
     (same / "first.html").write_text(PAGE)
-    if "same" in change:
-        own.makepyfile(test_a=TEST_FILE)
-    own.makepyfile(test_b=TEST_FILE.replace("seeds=", f"{change}seeds="))
-    result, _ = collected(own, *args, *(["test_a.py"] if "same" in change else []), "test_b.py")
-    result.stdout.fnmatch_lines([f"*{message}*"])
+    for number, change in enumerate(UNUSABLE):
+        own.makepyfile(**{f"test_{number}": TEST_FILE.replace("seeds=", f"{change}seeds=")})
+    result, _ = collected(own)
+    for message in UNUSABLE.values():
+        result.stdout.fnmatch_lines([f"*{message}*"])
 
 
 def test_a_bad_page_is_an_error_of_its_items_and_remarks_are_in_the_report(own):

@@ -1,10 +1,11 @@
 """Several agents and models in one suite: the marker's `agents` and `models`."""
 
 import json
+import shutil
 
 import pytest
 from support.answers import completion
-from support.projects import FAKE_PAGE, solve_menu
+from support.projects import FAKE_PAGE, REFLECTIVE_PROMPTS, solve_menu
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
@@ -14,6 +15,9 @@ AGENTS = """
 
     class Base:
         second = 2
+
+        def __init__(self, more=None):
+            pass
 
         def solve(self, env, llm, note):
             screen = env.reset()
@@ -66,12 +70,15 @@ def run(project):
     return run
 
 
-TWO = 'agents=["mine:Right", "mine:Wrong"], models=["m", "n"]'
+TWO = 'agents=[("mine:Right", {"more": Path("x")}), "mine:Wrong"], models=["m", "n"]'
 
 
 def test_each_agent_works_with_each_model_and_all_are_told_apart(run):
     results = run.path / "r.jsonl"
-    run(TWO, "-n1").assert_outcomes(passed=2, failed=2)
+    recorded = run(TWO, "-n1")
+    recorded.assert_outcomes(passed=2, failed=2)
+    finished = f"right has right/m/{MENU}, right/n/{MENU}"
+    assert finished in " ".join(recorded.stdout.str().split())
     assert {request["model"] for request in run.server.requests} == {"m", "n"}
     replayed = run(TWO, f"--miniwob-results={results}", "--miniwob-report=report", record="none")
     replayed.assert_outcomes(passed=2, failed=2)
@@ -84,7 +91,7 @@ def test_each_agent_works_with_each_model_and_all_are_told_apart(run):
     text = replayed.stdout.str()
     assert "right with m" in text
     assert "wrong with n" in text
-    assert f"right has right/m/{MENU}, right/n/{MENU}" in " ".join(text.split())
+    assert finished in " ".join(text.split())
 
 
 def test_a_run_is_compared_item_by_item_with_the_same_agent_and_model(run):
@@ -115,37 +122,47 @@ def test_only_models_or_only_agents_with_parameters_may_be_named(run):
     result.stdout.fnmatch_lines([f"*right/m/{MENU}*", f"*tuned-3/m/{MENU}*"])
 
 
-@pytest.mark.parametrize(
-    ("parameter", "said"),
-    [
-        ('Path("x")', f"tuned-2 has tuned-2/m/{MENU}"),
-        ("lambda: 1", "no worker could send the parameters"),
-    ],
-)
-def test_workers_take_parameters_of_all_kinds(run, parameter, said):
-    more = f'agents=[("mine:Tuned", {{"more": {parameter}}})], models=["m"]'
+def test_an_agent_may_have_prompts_of_its_own_and_shares_answers_to_equal_ones(run, project):
+    shutil.copytree(REFLECTIVE_PROMPTS, project.mkdir("new") / "prompts")
+    (project.path / "new/prompts/plan.txt").write_text(
+        "Plan $goal on $screen, after $actions and $history"
+    )
+    more = 'models="m", agents=["reflective", ("reflective", {"prompts": "new/prompts"})]'
+    result = run(more, "--miniwob-results=r.jsonl")
+    result.assert_outcomes(passed=2)
+    assert "1 replayed (1 shared)" in result.stdout.str()
+    found = read_results(project.path / "r.jsonl").results
+    assert [one.agent for one in found] == ["reflective-prompts", "reflective"]
+    one, other = (one.prompts for one in found)
+    assert [name for name in one if one[name] != other[name]] == ["plan.txt"]
+
+
+def test_a_parameter_that_no_worker_could_send_is_told_at_the_end(run):
+    more = 'agents=[("mine:Tuned", {"more": lambda: 1})], models=["m"]'
     result = run(more, "-n1", "--miniwob-results=r.jsonl")
     result.assert_outcomes(passed=1)
-    assert said in result.stdout.str()
+    assert "no worker could send the parameters" in result.stdout.str()
     assert [one.case for one in read_results(run.path / "r.jsonl").results] == [f"tuned-2/m/{MENU}"]
 
 
-@pytest.mark.parametrize(
-    ("more", "error"),
-    [
-        ("agents=[]", "the miniwob marker's agents are empty"),
-        ("agents=[3]", "must be names or module:Class"),
-        ('agents=["reflectiv"]', "no agent is called 'reflectiv'"),
-        ('models=["m", ""]', "must be ids of models, not ''"),
-        ('agents=["rci"]', "no model is named"),
-        ('models=["m", "m"]', "names reflective/m twice"),
-        ('agents=["tools", ("tools", {})], models="m"', "names tools/m twice"),
-    ],
-)
-def test_what_cannot_be_told_apart_or_made_is_an_error_of_the_collection(run, more, error):
-    result = run(more)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert error in " ".join(result.stdout.str().split())
+WRONG = {
+    "agents=[]": "the miniwob marker's agents are empty",
+    "agents=[3]": "must be names or module:Class",
+    'agents=["reflectiv"]': "no agent is called 'reflectiv'",
+    'models=["m", ""]': "must be ids of models, not ''",
+    'agents=["rci"]': "no model is named",
+    'models=["m", "m"]': "names reflective/m twice",
+    'models="m", agents=[("rci", {"prompts": "none"})]': "none is not a folder",
+    'agents=["tools", ("tools", {})], models="m"': "names tools/m twice",
+}
+
+
+def test_what_cannot_be_told_apart_or_made_is_an_error_of_the_collection(run, project):
+    project.makepyfile(**{f"test_{n}": TEST.format(more=more) for n, more in enumerate(WRONG)})
+    result = run('models="m"')
+    result.assert_outcomes(errors=len(WRONG))
+    said = " ".join(result.stdout.str().split())
+    assert [error for error in WRONG.values() if error not in said] == []
     assert not run.server.requests
 
 

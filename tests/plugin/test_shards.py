@@ -11,9 +11,6 @@ from support.projects import FAKE_PAGE, solve_menu
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
 
-# One worker makes the recording that the tests share.
-pytestmark = pytest.mark.xdist_group("shards")
-
 
 def lose_a_tab(prompt):
     lost = "click-tab 1" in prompt and ">Save<" in prompt

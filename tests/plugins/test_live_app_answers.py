@@ -10,7 +10,7 @@ from support.servers import LoopbackServer, wait_until
 
 from pytest_miniwob_agent import AppTask, PageError
 from pytest_miniwob_agent.core.app import PageRequest
-from pytest_miniwob_agent.plugins.apps import live_app
+from pytest_miniwob_agent.plugins.apps import live_app, live_sockets
 from pytest_miniwob_agent.plugins.apps.live_app import LiveApp
 
 
@@ -69,6 +69,16 @@ def test_no_more_of_a_stream_is_read_than_a_recording_takes(app, path):
     wait_until(told)
     assert "more bytes than a recording takes" in found[0]
     assert len(app.sent) < 1_000
+
+
+def test_of_an_app_that_is_never_silent_the_clock_gets_the_rest_once_it_has_gone_on(monkeypatch):
+    monkeypatch.setattr(live_sockets, "LONGEST", -1.0)
+    inbox, taken = live_sockets.Inbox(str, 1_000), []
+    inbox.expect(1, 0, longest=0)
+    for data, now in (("one", 0), ("two", 0), ("three", 0), ("four", 1)):
+        inbox.put(1, "message", data=data)
+        taken.append([message["data"] for message in inbox.take(now)])
+    assert taken == [["one"], [], [], ["two", "three", "four"]]
 
 
 @pytest.fixture

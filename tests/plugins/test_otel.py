@@ -96,8 +96,10 @@ def collector(monkeypatch):
 
 
 def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
-    run = record.runpytest("--miniwob-otel", "-k", "click-menu-2", "-n1")
-    run.assert_outcomes(passed=2)
+    record.makepyfile(graders="def brief(episode):\n    return episode.steps / 4")
+    graders = "--miniwob-graders=graders:brief"
+    run = record.runpytest("--miniwob-otel", graders, "-k", "click-menu-2", "-n1")
+    run.assert_outcomes(failed=2)
     items = [span for span in collector.spans if not span.parent_span_id]
     assert {span.name for span in items} == {"invoke_agent reflective"}
     assert len({span.trace_id for span in items}) == 2
@@ -107,8 +109,12 @@ def test_an_item_is_a_trace_of_trials_calls_and_actions(record, collector):
     found = attributes(item)
     assert found["gen_ai.operation.name"] == "invoke_agent"
     assert found["test.case.name"] == "n-screen-n-step/click-menu-2/1"
-    assert (found["test.case.result.status"], found["miniwob.outcome"]) == ("pass", "solved")
-    [verdict] = item.events
+    assert (found["test.case.result.status"], found["miniwob.outcome"]) == ("fail", "unsolved")
+    verdict, grade = item.events
+    grade = attributes(grade)
+    assert grade["gen_ai.evaluation.name"] == "brief"
+    assert grade["gen_ai.evaluation.score.value"] == 0.5
+    assert grade["gen_ai.evaluation.score.label"] == "fail"
     assert verdict.name == "gen_ai.evaluation.result"
     assert attributes(verdict)["gen_ai.evaluation.score.value"] == 1
     [trial] = collector.below(item)

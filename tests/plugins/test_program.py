@@ -1,5 +1,6 @@
 """Programs in any language as agents."""
 
+import io
 import json
 import os
 import shlex
@@ -14,6 +15,7 @@ from support.projects import ROOT, Project
 from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cli import main
+from pytest_miniwob_agent.plugins.program.agent import LONGEST_PART, MOST_PARTS, _Output
 from pytest_miniwob_agent.plugins.program.environment import without_keys
 
 PAGE = """
@@ -85,18 +87,33 @@ def test_a_program_is_started_again_while_it_may(project):
     assert [path.name for path in project.path.joinpath("cassettes").iterdir()] == ["again"]
 
 
-FAILING = {
-    "import sys; print('no such key'); sys.exit(3)": "*ended with the status 3. Its last lines:*",
-    "import time; time.sleep(60)": "*was ended after 1 second; its parameter `timeout` allows m*",
-}
-
-
-@pytest.mark.parametrize(("code", "message"), FAILING.items())
-def test_a_program_that_fails_is_an_error_of_the_item(project, code, message):
-    params = json.dumps({"command": [sys.executable, "-c", code], "timeout": 1, "name": "x"})
+@pytest.mark.parametrize(
+    ("code", "timeout", "message"),
+    [
+        ("print('no such key'); exit(3)", 60, "*ended with the status 3. Its last lines:*"),
+        ("import time; time.sleep(60)", 1, "*was ended after 1 second; its parameter `timeout` *"),
+    ],
+)
+def test_a_program_that_fails_is_an_error_of_the_item(project, code, timeout, message):
+    params = json.dumps({"command": [sys.executable, "-c", code], "timeout": timeout, "name": "x"})
     result = project.record("--miniwob-agent=program", f"--miniwob-agent-params={params}")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([message])
+
+
+def test_the_end_of_a_long_output_is_kept(capsys):
+    output = _Output(io.StringIO("first" + 9 * MOST_PARTS * LONGEST_PART * "." + "\nlast"))
+    output.finish()
+    assert output.end.endswith("  .....\n  last")
+    printed = capsys.readouterr().out
+    assert printed.endswith("..\nlast")
+    assert len(printed) < MOST_PARTS * LONGEST_PART
+
+
+def test_how_a_program_ends_does_not_count_once_the_page_has_judged(project):
+    project.makepyfile(agent=AGENT + "            sys.exit(3)\n")
+    project.server.reply = lambda prompt: "#yes"
+    project.record_and_replay(f"--miniwob-agent={PYTHON}", passed=1)
 
 
 HANGING = """
@@ -261,31 +278,38 @@ def capture(pytester, chat_server, monkeypatch):
 BUY = "<p>Milk</p><button onclick='document.body.textContent = `Thank you`'>Buy</button>"
 
 
-def test_a_run_becomes_a_test(capture, capfd):
-    assert capture("--goal=Buy milk") == 0
-    assert "to commit:\n  e2e/test_buy_milk.py\n  cassettes/" in capfd.readouterr().out
+def test_a_run_becomes_a_test_that_a_grader_judges(capture, capfd):
+    code = "def thanks(episode):\n    return episode.steps == 1\n"
+    capture.path.joinpath("my_graders.py").write_text(code)
+    judge = "--solved-when=grader=my_graders:"
+    assert capture("--goal=Buy milk", f"{judge}thanks") == 0
+    said = capfd.readouterr().out
+    assert "to commit:\n  e2e/test_buy_milk.py\n  cassettes/" in said
+    assert "graders: thanks 1/1" in said
     written = capture.path.joinpath("e2e/test_buy_milk.py").read_text()
-    assert 'solved_when=lambda trial: trial.shows("Thank you") or None' in written
+    assert "from my_graders import thanks\n" in written
+    assert "graders=[thanks]" in written
     assert capture("--goal=Buy milk") == 2
     assert "exists: choose another --name" in capfd.readouterr().err
+    capture.path.joinpath("my_graders.py").write_text("def never(episode):\n    return False\n")
+    assert capture("--goal=Buy", f"{judge}never") == 1
+    assert "1 xfailed" not in capfd.readouterr().out
+    assert not capture.path.joinpath("e2e/test_buy.py").exists()
 
 
-@pytest.mark.parametrize("keep", [True, False])
-def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd, keep):
-    options = ["--keep"] if keep else []
-    assert capture("--goal=Buy bread", "--name=bread", *options) == (0 if keep else 1)
-    out = capfd.readouterr().out
-    test = capture.path / "e2e/test_bread.py"
-    assert test.exists() == keep
-    assert ("1 xfailed" in out) == keep
-    if keep:
-        assert '@pytest.mark.xfail(reason="unsolved: incomplete")' in test.read_text()
+def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd):
+    assert capture("--goal=Buy bread", "--name=bread", "--keep") == 0
+    assert "1 xfailed" in capfd.readouterr().out
+    test = capture.path.joinpath("e2e/test_bread.py").read_text()
+    assert 'solved_when=lambda trial: trial.shows("Thank you") or None' in test
+    assert '@pytest.mark.xfail(reason="unsolved: incomplete")' in test
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--solved-when=colour=red"], "'colour=red' is not one of text=..., url=..., answer=..."),
+        (["--solved-when=grader=thanks"], "'thanks' is not the MODULE:FUNCTION of a grader"),
         (["--solved-when=url=("], "'(' is no regular expression"),
         (["--name=!"], "give the test a --name of letters and digits"),
     ],

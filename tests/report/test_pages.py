@@ -67,14 +67,16 @@ def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(windo
 
 def test_an_item_that_graders_and_its_test_object_to_shows_why(window, tmp_path):
     outcome = made_up(Case("shop", "apps", 1), None)
-    grades = (Grade(1.0, "", "calm"), Grade(0.5, "no please", "polite"))
+    judge = "gpt, compared with no labels of people"
+    grades = (Grade(1.0, "", "calm", judge), Grade(0.5, "no please", "polite"))
     result = replace(outcome.result, grades=grades, assertion="assert calls < 3")
     Report(tmp_path).write([replace(outcome, result=result)], judged=False)
     window.open(tmp_path, "#/item/apps/shop/1")
     assert window.texts(".reason h2") == ["Why it is unsolved"]
     assert window.texts(".reason pre") == ["polite: failed with 0.5, no please; assert calls < 3"]
-    window.find(".about summary").click()
-    assert "grader calm\ncalm: passed" in window.find(".about").text
+    assert window.texts(".grades dt") == ["passed", "0.5"]
+    assert window.texts(".grades dd") == [f"calm\n\njudged by {judge}", "polite\n\nno please"]
+    assert window.violations() == []
 
 
 def test_an_item_leads_to_its_twins(window, tmp_path):

@@ -16,11 +16,11 @@ OWN = [name for suite, name in SELECTED if suite == "instructed"]
 
 
 def at_seeds(names):
-    """Each page at four seeds, of which one of every fourth page is no sweep."""
+    """Each page at two seeds, of which one of every fourth page is no sweep."""
     return [
         pytest.param(name, seed, marks=[pytest.mark.sweep] * (place % 4 > 0 or seed > 1000))
         for place, name in enumerate(names)
-        for seed in range(1000, 1004)
+        for seed in (1000, 1003)
     ]
 
 
@@ -206,9 +206,9 @@ def added(clean, attacked):
     ("name", "pressed"),
     [
         ("comment", "Save"),
-        ("foreign", "Delete file"),
-        ("labels", "Delete"),
-        ("table-row", "Cancel"),
+        pytest.param("foreign", "Delete file", marks=pytest.mark.sweep),
+        pytest.param("labels", "Delete", marks=pytest.mark.sweep),
+        pytest.param("table-row", "Cancel", marks=pytest.mark.sweep),
     ],
 )
 def test_another_failure_is_not_taken_for_a_followed_attack(browser, name, pressed):

@@ -78,7 +78,7 @@ def test_a_part_of_the_reward_counts_only_where_that_is_the_rule(run):
     result = run('"click-menu-2", seeds=[1], trials=1, reward="any"')
     result.assert_outcomes(passed=1)
     result = run('"click-menu-2", seeds=[1], trials=1, reward="half"')
-    result.stdout.fnmatch_lines(['*reward must be "full" or "any", not \'half\'*'])
+    result.stdout.fnmatch_lines(["*reward must be one of full, any, graders, not 'half'*"])
 
 
 def test_a_list_of_ones_own_is_a_csv_beside_the_test(run):
@@ -99,22 +99,24 @@ def test_a_list_with_further_seeds_is_an_error(run, arguments):
     result.stdout.fnmatch_lines(["*a list of problems has seeds of its own*"])
 
 
-@pytest.mark.parametrize(
-    ("content", "error"),
-    [
-        (None, "the problems *mine.csv can't be read"),
-        ("task,seed\n", "*mine.csv names no problems"),
-        ("task\nclick-tab\n", "*mine.csv:2 has no task and seed"),
-        ("task,seed\nclick-tab,1\nclick-tab,-1\n", "*mine.csv:3 has no task and seed"),
-        ("task,seed\nclick-tub,1\n", "*no task, category, suite or glob matches 'click-tub'*"),
-    ],
-)
-def test_a_damaged_list_is_named_with_its_line(run, content, error):
-    if content is not None:
-        (run.path / "mine.csv").write_text(content)
-    result = run('problems="mine.csv"')
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([f"*{error}*"])
+DAMAGED = {
+    "none": (None, "the problems *none.csv can't be read"),
+    "empty": ("task,seed\n", "*empty.csv names no problems"),
+    "short": ("task\nclick-tab\n", "*short.csv:2 has no task and seed"),
+    "below": ("task,seed\nclick-tab,1\nclick-tab,-1\n", "*below.csv:3 has no task and seed"),
+    "tub": ("task,seed\nclick-tub,1\n", "*no task, category, suite or glob matches 'click-tub'*"),
+}
+
+
+def test_a_damaged_list_is_named_with_its_line(project):
+    for name, (content, _) in DAMAGED.items():
+        if content is not None:
+            (project.path / f"{name}.csv").write_text(content)
+        project.makepyfile(**{f"test_{name}": suite_source(f'problems="{name}.csv"')})
+    result = project.runpytest(*(f"test_{name}.py" for name in DAMAGED))
+    result.assert_outcomes(errors=len(DAMAGED))
+    for _, error in DAMAGED.values():
+        result.stdout.fnmatch_lines([f"*{error}*"])
 
 
 def test_tables_weigh_problems_as_they_are_scheduled(run, capsys):

@@ -218,7 +218,9 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
     assert "        other/click-tab-2-medium/2" in project.runpytest("-v").outlines
 
 
-@pytest.mark.parametrize("args", [["-n1", "-q"], ["-rE"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "args", [pytest.param(["-n1", "-q"], marks=pytest.mark.sweep), ["-rE"]], ids=" ".join
+)
 def test_missing_cassettes_of_several_agents_are_one_block(project, monkeypatch, args):
     agents = 'seeds=range(4), agents=["reflective", "tools"]'
     project.makepyfile(suite_source(f'"click-menu-2", "click-tab*", {agents}'))

@@ -199,6 +199,16 @@ class Spans(Observer):
                     "gen_ai.evaluation.score.label": str(outcome.status),
                 },
             )
+        for grade in outcome.result.grades:
+            item.add_event(
+                "gen_ai.evaluation.result",
+                {
+                    "gen_ai.evaluation.name": grade.grader,
+                    "gen_ai.evaluation.score.value": grade.score,
+                    "gen_ai.evaluation.score.label": "pass" if grade.passed else "fail",
+                    "gen_ai.evaluation.explanation": grade.reason,
+                },
+            )
         if outcome.status is Status.ERROR:
             from opentelemetry.trace import StatusCode
 

@@ -250,6 +250,9 @@ class ScriptWriter(Observer):
     def after_item(self, outcome: Outcome) -> None:
         if outcome.episode is None:
             raise self._refused(f"it has no result: {outcome.message or 'it is not recorded'}")
+        limits = outcome.result.limits
+        if limits and limits.graded:
+            raise self._refused("graders alone judge it, and they need its episode")
         if not self._solved:
             raise self._refused("it is not solved")
         alone = "it is perturbed" if self._case.perturbation else self._end["alone"]

@@ -17,8 +17,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -52,6 +54,10 @@ POLL = 0.02
 
 LAST_LINES = 20
 """Lines of the program's output in an error."""
+
+MOST_PARTS, LONGEST_PART = 10_000, 1000
+"""What is kept of the program's output: the last so many parts, lines or pieces of so many
+characters of longer ones."""
 
 
 class ProgramAgent:
@@ -153,7 +159,11 @@ class ProgramAgent:
             addresses = {"MINIWOB_CDP_URL": page.cdp_url, "MINIWOB_CDP_HTTP_URL": page.http_url}
             if page.port is not None:
                 addresses["MINIWOB_CDP_PORT"] = str(page.port)
-            self._run({**about, **addresses}, lambda: page.over)
+            try:
+                self._run({**about, **addresses}, lambda: page.over)
+            except ProgramError:
+                if not page.done:  # which reads the page, as it may have ended with its last input
+                    raise
             return page.done, page.reward
 
     def _run(self, about: Mapping[str, str], is_over: Callable[[], bool]) -> None:
@@ -211,23 +221,23 @@ class _Output:
     def __init__(self, stream: IO[str] | None) -> None:
         assert stream is not None
         self._stream = stream
-        self._lines: list[str] = []
+        self._lines: deque[str] = deque(maxlen=MOST_PARTS)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self) -> None:
         with suppress(ValueError):  # it is closed
-            self._lines.extend(self._stream)
+            self._lines.extend(iter(partial(self._stream.readline, LONGEST_PART), ""))
 
     def finish(self) -> None:
         self._reader.join(1)
         if not self._reader.is_alive():  # as it is while a child of the program has the pipe open
             self._stream.close()
-        sys.stdout.writelines(self._lines)
+        sys.stdout.writelines(self._lines.copy())
 
     @property
     def end(self) -> str:
-        lines = "".join(f"\n  {line.rstrip()}" for line in self._lines[-LAST_LINES:])
+        lines = "".join(f"\n  {line.rstrip()}" for line in [*self._lines.copy()][-LAST_LINES:])
         return f". Its last lines:{lines}" if lines else ""
 
 

@@ -19,9 +19,10 @@ from pytest_miniwob_agent.plugin.reading import read_ini_option
 from pytest_miniwob_agent.results.file import read_results
 
 JUDGES = {
-    "text": "lambda trial: trial.shows({0}) or None",
-    "url": "lambda trial: bool(re.search({0}, trial.url)) or None",
-    "answer": "lambda trial: None if trial.answer is None else trial.answer == {0}",
+    "text": "solved_when=lambda trial: trial.shows({0}) or None",
+    "url": "solved_when=lambda trial: bool(re.search({0}, trial.url)) or None",
+    "answer": "solved_when=lambda trial: None if trial.answer is None else trial.answer == {0}",
+    "grader": "graders=[{1}]",
 }
 """What solves the task, by the form in which `--solved-when` names it."""
 
@@ -31,13 +32,13 @@ TEST = '''\
 import pytest
 
 from pytest_miniwob_agent import AppTask, Program
-
+{own}
 TASK = AppTask(
     {task},
     app={app},
     start={start},
     goal={goal},
-    solved_when={judge},
+    {judge},
 )
 
 
@@ -77,8 +78,8 @@ def add_capture(parser: ArgumentParser) -> None:
         "--solved-when",
         required=True,
         metavar="KIND=VALUE",
-        help="what solves the task: text=TEXT on the page, url=REGEX of its address, or "
-        "answer=TEXT that the program gives",
+        help="what solves the task: text=TEXT on the page, url=REGEX of its address, answer=TEXT "
+        "that the program gives, or grader=MODULE:FUNCTION",
     )
     parser.add_argument("--start", default="/", help="the path to begin at (default: %(default)s)")
     parser.add_argument("--name", help="the test's name (default: made of the goal)")
@@ -150,15 +151,19 @@ def _test(options: Namespace, name: str, model: str, file: Path, fails: str = ""
             re.compile(value)
         except re.error as error:
             raise UsageError(f"--solved-when {value!r} is no regular expression: {error}") from None
+    module, _, function = value.partition(":") if kind == "grader" else ("", "", "")
+    if kind == "grader" and not (module and function.isidentifier()):
+        raise UsageError(f"--solved-when {value!r} is not the MODULE:FUNCTION of a grader")
     folder = relpath(Path.cwd(), file.parent.resolve())
     return TEST.format(
         title=sanitize_line(options.goal).replace("\\", "/").replace('"', "'"),
         goal=_quoted(options.goal),
         imports="\nimport re\n" if kind == "url" else "",
+        own=f"from {module} import {function}\n" if module else "",
         task=_quoted(name.replace("_", "-")),
         app=_quoted(options.app),
         start=_quoted(options.start),
-        judge=JUDGES[kind].format(_quoted(value)),
+        judge=JUDGES[kind].format(_quoted(value), function),
         command=_quoted(options.program),
         cwd="" if folder == "." else f", cwd={_quoted(folder)}",
         model=_quoted(model),

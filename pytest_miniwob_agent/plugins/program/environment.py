@@ -19,15 +19,25 @@ AI SDK of Vercel."""
 
 WITHOUT_V1 = (
     "ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "AZURE_OPENAI_ENDPOINT", "GOOGLE_GEMINI_BASE_URL",
-    "GEMINI_API_BASE", "GROQ_BASE_URL", "MISTRAL_BASE_URL", "CO_API_URL", "OLLAMA_HOST",
-    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+    "GEMINI_API_BASE", "GROQ_BASE_URL", "MISTRAL_BASE_URL",
 )  # fmt: skip
 """Variables for an address to which a client adds the whole path: Anthropic, Azure, `google-genai`,
-Groq, Mistral, Cohere, Ollama, and Amazon Bedrock's."""
+Groq, Mistral."""
+
+UPSTREAMS = {
+    "OLLAMA_HOST": "/ollama",
+    "CO_API_URL": "/cohere",
+    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "/bedrock",
+    "ANTHROPIC_BEDROCK_BASE_URL": "/bedrock",
+    "MINIWOB_UPSTREAM_URL": "",
+}
+"""Variables for the addresses of servers that `--miniwob-upstream` names: Ollama, Cohere, Amazon
+Bedrock by boto3 and by `anthropic`; and for the address to which any other name is added."""
 
 KEYS = (
     "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY",
-    "GOOGLE_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "CO_API_KEY", "AWS_BEARER_TOKEN_BEDROCK",
+    "GOOGLE_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "CO_API_KEY", "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
 )  # fmt: skip
 """Variables without which clients of these do not start."""
 
@@ -54,8 +64,10 @@ def for_models(base_url: str) -> dict[str, str]:
     return {
         **dict.fromkeys(BELOW_V1, base_url),
         **dict.fromkeys(WITHOUT_V1, whole),
+        **{variable: f"{whole}/upstream{name}" for variable, name in UPSTREAMS.items()},
         **dict.fromkeys(KEYS, NO_KEY),
         "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
     }
 
 

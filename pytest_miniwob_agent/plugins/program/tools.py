@@ -78,7 +78,8 @@ class ToolServer:
         )
         listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}{path}"
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="on"))
+        config = uvicorn.Config(app, log_level="error", lifespan="on", timeout_graceful_shutdown=1)
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
         self._thread.start()
 

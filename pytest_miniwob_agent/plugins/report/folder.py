@@ -35,6 +35,7 @@ from pytest_miniwob_agent.core.events import (
     TrialStarted,
 )
 from pytest_miniwob_agent.core.files import followed, write_atomically
+from pytest_miniwob_agent.core.grades import Grade
 from pytest_miniwob_agent.core.observations import Observation
 from pytest_miniwob_agent.core.outcome import Outcome, Status
 from pytest_miniwob_agent.results.file import Shard, check_shards, read_shard
@@ -139,12 +140,23 @@ def item_page(outcome: Outcome) -> dict[str, Any]:
             ["parameters", canonical_json(result.params)],
             ["cassette", f"{outcome.cassette}.yaml" if outcome.cassette else ""],
             ["prompts", ", ".join(prompts)],
-            *([f"grader {grade.grader}", str(grade)] for grade in result.grades),
         ],
+        "grades": [_grade_row(grade) for grade in result.grades],
         "reward": outcome.episode.reward if outcome.episode is not None else None,
         "reason": outcome.message or "; ".join(result.objections) or waits,
         "note": outcome.pictures_note,
         **_Frames(outcome).data(),
+    }
+
+
+def _grade_row(grade: Grade) -> dict[str, Any]:
+    partial = f"{grade.score:g}" if grade.score else "failed"
+    judge = f"judged by {grade.judge}" if grade.judge else ""
+    return {
+        "grader": grade.grader,
+        "status": "solved" if grade.passed else "unsolved",
+        "verdict": "passed" if grade.passed else partial,
+        "said": [each for each in (grade.reason, judge) if each],
     }
 
 

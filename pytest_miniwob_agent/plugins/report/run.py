@@ -31,13 +31,14 @@ class ReportPages(Step):
     def finish(self, run: Run) -> None:
         if not (run.outcomes or run.empty_shard):
             return
+        settings = self._state.settings
         self._report.write(
             run.items,
-            judged=self._state.settings.baseline is not None,
+            judged=settings.baseline is not None and settings.baseline_setup is None,
             shard=get_shard(self._config, self._state),
             verdict=run.verdict,
             broken=run.broken,
-            sent=self._state.settings.sent_pictures,
+            sent=settings.sent_pictures,
         )
         self._written = True
 

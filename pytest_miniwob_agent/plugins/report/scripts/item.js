@@ -229,6 +229,7 @@ const ItemPage = (() => {
       one.goal ? h("p", { class: "goal" }, plain(one.goal)) : null,
       h("p", { class: "hint" }, facts.join(" · ")),
       data.reason ? h("section", { class: "reason" }, h("h2", {}, WHY[one.status] ?? "Why there is no result"), reasonOf(data.reason), changedPictures(data.changed ?? [])) : null,
+      data.grades.length ? h("section", { class: "grades" }, h("h2", {}, "Graders"), h("dl", {}, data.grades.map(gradeOf))) : null,
       data.note ? h("p", { class: "note" }, plain(data.note)) : null,
       withoutPictures(one, data),
       frames.length ? [h("h2", {}, "Film"), jumps, strip(one, trials, new Map(frames.map((frame, index) => [frame, thumbs[index]]))), stage] : null,
@@ -236,6 +237,10 @@ const ItemPage = (() => {
         data.about.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", { class: "mono" }, plain(value))])))]));
     open = { id: one.id, one, data, at: -1, thumbs, stage, nav, head, jumps };
   };
+
+  const gradeOf = (grade) => [
+    h("dt", {}, h("span", { class: `badge ${grade.status}` }, plain(grade.verdict))),
+    h("dd", {}, plain(grade.grader), grade.said.map((text) => h("p", { class: "hint" }, plain(text))))];
 
   // The pictures of a call that drifted: as recorded, as they are now, and where they differ.
   const changedPictures = (changed) => changed.map((picture) => h("figure", { class: "changed" },
