@@ -92,6 +92,22 @@ def test_buttons_and_actions_share_a_clipboard_until_the_next_trial(pages):
     assert "a text" in texts(click(env, seen, "Show").observation)
 
 
+def test_the_caret_is_where_the_mouse_selects_before_it_is_pressed_in_an_editor(pages):
+    env, seen = pages.show(
+        """<div contenteditable id=box><p>one</p><p>two</p></div><p id=out>-</p><script>
+          box.onmousedown = () => { out.textContent = `at ${getSelection().anchorNode?.data}`; };
+          document.onselectionchange = () => {
+            if (out.textContent === "at two") out.textContent += `, then ${getSelection()}`;
+          };
+        </script>"""
+        + TASK,
+        screen="full",
+    )
+    ids = {element.text: element.id for element in seen.elements}
+    env.step(Click(ids["one"]))
+    assert "at two, then two" in texts(env.step(Select(ids["two"])).observation)
+
+
 SHEET = """<p tabindex=0 id=cells>Cells</p><input><p id=out>.</p>
     <script>
       const KINDS = ["text/plain", "text/html", "x/cells"];

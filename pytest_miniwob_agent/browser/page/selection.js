@@ -154,6 +154,21 @@ const edges = ({ node, offset, letter }) => {
   return { start: [Math.ceil(left), y], end: [Math.floor(right), y] };
 };
 
+// A selection would be dragged, so there is none as the mouse is pressed. In an editor that has the focus
+// the caret is at the letter then: without one the browser puts it anywhere, and tells scripts in a task
+// that the mouse may overtake.
+const deselect = async ({ node, offset }) => {
+  const { activeElement, body } = document;
+  const edited = activeElement && activeElement !== body && plain(activeElement).contains(node);
+  if (!edited && !getSelection().rangeCount) return;
+  const heard = new Promise((resolve) => {
+    document.addEventListener("selectionchange", resolve, { once: true });
+  });
+  if (edited) getSelection().collapse(node, offset);
+  else getSelection().removeAllRanges();
+  await Promise.race([heard, frames()]); // the caret may have been there, or scripts stop the event
+};
+
 // The input that selects a string, or all of the element's text if `wanted` is null: the points
 // where the mouse starts and ends; in a field the point to click, the letters to skip and the
 // letters to take. An error is a string.
@@ -188,6 +203,6 @@ export const range = async (id, wanted) => {
       return `the text to be selected in the element with id=${id} is not all in sight`;
     }
   }
-  getSelection().removeAllRanges(); // a selection would be dragged
+  await deselect(found[first]);
   return { start, end };
 };
