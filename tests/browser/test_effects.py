@@ -105,6 +105,15 @@ def test_a_form_that_is_not_sent_says_why(pages, screen):
     assert env.step(Click(send)).error is None
 
 
+def test_a_form_in_a_frame_that_is_not_sent_with_a_key_says_why(pages):
+    form = "<form><input required placeholder=Name></form>"
+    env, _ = pages.show(f"{TASK}<iframe srcdoc='{form}'></iframe>", screen="tree")
+    env.step(Click(2))
+    error = 'textbox "Name" id=2 is not valid: "Please fill out this field."'
+    assert env.step(Press("ENTER")).error == error
+    assert env.step(Press("HOME")).error is None
+
+
 @pytest.mark.parametrize(("body", "action", "error"), VAIN)
 def test_what_has_come_to_nothing_is_an_error(pages, body, action, error):
     env, seen = pages.show(TASK + body, screen="tree")

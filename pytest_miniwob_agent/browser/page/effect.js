@@ -3,6 +3,7 @@
 
 import { outer, plain } from "./world.js";
 import { listen } from "./listeners.js";
+import { agentOf } from "./frames.js";
 import { focusedElement, hitAt, owner, parentOf, visible, within } from "./sight.js";
 import { byId, fieldOf, ids } from "./leaves.js";
 import { nameOf, roleOf } from "./tree.js";
@@ -106,10 +107,14 @@ const refused = () => {
 };
 
 let unmet = () => null;
+/** @type {any} */
+let keyed = null; // the frame that keys go to
 
 // Say what the action that comes next is for: a click (`once`, or more often), text, keys, or the option at
 // a place among those that can be chosen. Without an id, text is for what has the focus.
 export const expect = (id, kind, value) => {
+  keyed = kind === "keys" ? agentOf(document.activeElement) : null;
+  if (keyed) return keyed.expect(id, kind, value);
   pressed = stopped = null;
   const element = id === null ? focusedElement() : owner(byId.get(id));
   const known = id === null ? element : owner(fieldOf(id));
@@ -124,6 +129,7 @@ export const expect = (id, kind, value) => {
 
 // Why the action has not come to that; null if it has, or if its element is gone.
 export const missed = () => {
+  if (keyed) return keyed.missed();
   const found = unmet() ?? refused();
   unmet = () => null;
   return found;
