@@ -102,7 +102,7 @@ def fulfilling(paused: Message, answer: PageResponse) -> dict[str, Any]:
         "requestId": paused["requestId"],
         "responseCode": answer.status,
         # Without one, Chromium leaves a request open if it has no phrase for the status.
-        "responsePhrase": responses.get(answer.status, "Unnamed"),
+        "responsePhrase": answer.phrase or responses.get(answer.status, "Unnamed"),
         "binaryResponseHeaders": base64.b64encode(headers.encode("latin-1", "replace")).decode(),
         "body": base64.b64encode(answer.body).decode(),
     }

@@ -98,7 +98,7 @@ class Bodies:
 class Exchange:
     """A request and its answer on the tape; without a status no answer comes, or it has `failed`.
 
-    What comes later has the number `socket`.
+    What comes later has the number `socket`. A `phrase` is not the usual one of the status.
     """
 
     step: Count
@@ -112,6 +112,7 @@ class Exchange:
     body: Digest = ""
     socket: int = 0
     failed: bool = False
+    phrase: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, int]:
@@ -165,6 +166,7 @@ class _Message:
     status: Status = 0
     headers: list[Annotated[list[str], lambda pair: len(pair) == 2]] = field(default_factory=list)
     stream: int = 0
+    phrase: str = ""
 
 
 @dataclass(eq=False)

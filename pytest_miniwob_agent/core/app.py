@@ -138,7 +138,8 @@ class PageResponse:
     """An answer as the browser gets it, whether it is recorded or replayed.
 
     With a number, messages follow: the parts of its body, or all of it if the status is 0. With
-    the status `REFUSED` the request fails. `remark` is for the author of the task.
+    the status `REFUSED` the request fails. `phrase` is that of the status line if it is not the
+    usual one, and `remark` is for the author of the task.
     """
 
     status: int
@@ -146,6 +147,7 @@ class PageResponse:
     body: bytes = b""
     socket: int = 0
     remark: str = ""
+    phrase: str = ""
 
     def header(self, name: str) -> str:
         """Return the value of a header, by its lower-case name; empty if it is missing."""

@@ -12,14 +12,15 @@ APP = '''
         <script src=/wide.js></script><button onclick=ask()>Ask</button><script>
         const show = (text) => document.body.insertAdjacentHTML("beforeend", `<p>${text}</p>`);
         const PATHS = ["closed", "short", "cut", "old", "packed", "lines", "flaky", "flaky",
-          "early", "parts", "head"];
+          "early", "parts", "head", "away"];
         const ask = async () => {
           show(`${self.lib} ${self.wide}`);
           for (const path of PATHS) {
             try {
               const answer = await fetch(path, { method: path === "head" ? "HEAD" : "GET" });
               const [named, size] = ["x-name", "content-length"].map((k) => answer.headers.get(k));
-              show(`${path} ${answer.status} ${await answer.text()} ${named} ${size}`);
+              const { status, statusText } = answer;
+              show([path, status, statusText, await answer.text(), named, size].join(" "));
             } catch (error) {
               show(`${path} ${error.name}`);
             }
@@ -54,6 +55,7 @@ APP = '''
             "/flaky": lambda: next(left, answer("done")),
             "/parts": lambda: (cut % "text/plain").replace("9\\r\\nab", PARTS).encode(),
             "/head": lambda: answer("", length=9),
+            "/away": lambda: answer("gone", status="404 GONE AWAY"),
             "/early": lambda: HINTS.encode() * 2 + answer("done", "X-Name: caf\\u00e9"),
         }.get(path, lambda: answer("", status="404 Not Found"))()
 
@@ -81,10 +83,11 @@ ANSWERS = """
     packed TypeError
     lines TypeError
     flaky TypeError
-    flaky 200 done null 4
-    early 200 done café 4
-    parts 200 ab null null
-    head 200 null 9
+    flaky 200 OK done 4
+    early 200 OK done café 4
+    parts 200 OK ab
+    head 200 OK 9
+    away 404 GONE AWAY gone 4
 """
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from email.utils import parsedate, parsedate_to_datetime
 from functools import partial
-from http.client import HTTPResponse
+from http.client import HTTPResponse, responses
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -355,6 +355,7 @@ class LiveApp:
     def _ask(self, request: PageRequest) -> PageResponse:
         try:
             found = self._urlopen(request)
+            answer = PageResponse(found.status, phrase=_unusual_phrase(found))
             kept = [(k, v) for k, v in found.headers.items() if k.lower() not in PLACE]
             comes = request.kind == "Fetch" and STREAMED.search(
                 found.headers.get("content-type", "")
@@ -362,7 +363,7 @@ class LiveApp:
             if comes:
                 socket = self._number()
                 self._sockets.pass_on(socket, found)
-                return self._for_page(request, PageResponse(found.status, kept, socket=socket))
+                return self._for_page(request, replace(answer, headers=kept, socket=socket))
             _check_coding(found, request)
             body = self._read_body(found, request)
             kept += [(k, v) for k, v in found.headers.items() if k.lower() == LENGTH]
@@ -373,7 +374,7 @@ class LiveApp:
             return PageResponse(REFUSED, remark=f"{request} was {NETWORK_ERROR}: {reason}")
         date = found.headers.get("date", "") if request.kind == "Document" else ""
         remark = _apart(date, self._clock)
-        return self._for_page(request, PageResponse(found.status, kept, body, remark=remark))
+        return self._for_page(request, replace(answer, headers=kept, body=body, remark=remark))
 
     def _unanswered(self, request: PageRequest, why: object) -> PageError:
         return PageError(
@@ -463,6 +464,11 @@ def _apart(date: str, clock: float) -> str:
         f"by its header Date, the app's clock is {apart}: give the app's time as "
         "AppTask(clock=...); without it, --miniwob-record=all takes the present"
     )
+
+
+def _unusual_phrase(found: BaseHTTPResponse) -> str:
+    phrase = found.reason or ""
+    return "" if phrase == responses.get(found.status) or not phrase.isascii() else phrase
 
 
 def _check_coding(found: BaseHTTPResponse, request: PageRequest) -> None:

@@ -81,6 +81,7 @@ class LiveTrial:
                 self._tell(answer.remark)
             else:
                 exchange.status = answer.status
+            exchange.phrase = answer.phrase
             exchange.headers, exchange.socket = _visible_headers(answer.headers), answer.socket
             exchange.body = self._keep(f"the answer to {request}", answer)
             if not self._trial.exchanges and (answer.status == 404 or answer.status >= 500):
@@ -108,6 +109,7 @@ class LiveTrial:
         """Keep the body of an answer; return its digest."""
         headers = [{name: value} for name, value in _visible_headers(answer.headers)]
         self._may_keep(f"a header of {place}", headers, replaced=True)
+        self._may_keep(f"the status line of {place}", answer.phrase, replaced=False)
         charset = find_charset(answer.header("content-type"), answer.body)
         may = self._may_keep(place, answer.body, charset, replaced=answer.is_text)
         return self._bodies.write(answer.body) if may else body_digest(answer.body)
@@ -160,6 +162,7 @@ class LiveTrial:
         if answer := line.pop("response", None):
             headers = _visible_headers(answer.headers)
             line |= {"status": answer.status, "headers": headers, "stream": answer.socket}
+            line |= {"phrase": answer.phrase} if answer.phrase else {}
             line["body"] = self._keep(where, answer)
             return line
         data, binary = line.get("data", ""), line.get("binary", False)

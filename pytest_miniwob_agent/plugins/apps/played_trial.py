@@ -40,7 +40,7 @@ class PlayedTrial:
         if found.status is None:
             return PageResponse(REFUSED) if found.failed else None
         body = self._bodies.read(found.body)
-        return PageResponse(found.status, found.headers, body, found.socket)
+        return PageResponse(found.status, found.headers, body, found.socket, phrase=found.phrase)
 
     def _not_on_tape(self, request: PageRequest, step: int) -> Drift:
         asked = request.method, request.url, request.socket
@@ -71,7 +71,8 @@ class PlayedTrial:
             body = self._bodies.read(digest)
             if "status" in line:
                 headers = [(name, value) for name, value in line["headers"]]
-                answer = PageResponse(line["status"], headers, body, line["stream"])
+                phrase = line.get("phrase", "")
+                answer = PageResponse(line["status"], headers, body, line["stream"], phrase=phrase)
                 return {"socket": line["socket"], "type": line["type"], "response": answer}
             try:
                 message["data"] = body.decode()
