@@ -1,5 +1,5 @@
-"""A pytest plugin for inner runs: writes each change of a file below their `cassettes` to the file in
-CHANGES, a line each, and kills its process group before change KILL_AT, counted from 0."""
+"""A pytest plugin for inner runs: writes each change of a file below their `cassettes` to the file
+in CHANGES, a line each, and kills its process group before change KILL_AT, counted from 0."""
 
 import os
 import signal
