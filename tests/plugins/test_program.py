@@ -293,11 +293,20 @@ def test_a_run_becomes_a_test_that_a_grader_judges(capture, capfd):
     assert "exists: choose another --name" in capfd.readouterr().err
     capture.path.joinpath("my_graders.py").write_text("def never(episode):\n    return False\n")
     assert capture("--goal=Buy", f"{judge}never") == 1
-    assert "1 xfailed" not in capfd.readouterr().out
-    assert not capture.path.joinpath("e2e/test_buy.py").exists()
+    said = capfd.readouterr().out
+    assert "1 xfailed" not in said
+    assert "not solved, so no test was written\nkept " in said
+    test = capture.path.joinpath("e2e/test_buy.py")
+    assert not test.exists()
+    assert capture("--goal=Buy", f"{judge}never", "--keep") == 0
+    assert "to commit:\n  e2e/test_buy.py\n  cassettes/" in capfd.readouterr().out
+    assert '@pytest.mark.xfail(reason="unsolved: never: failed")' in test.read_text()
 
 
 def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd):
+    assert capture("--goal=Buy bread", "--start=/none", "--name=bread", "--keep") == 1
+    said = capfd.readouterr().out
+    assert "the run has no result, as the output above says, so no test was written" in said
     assert capture("--goal=Buy bread", "--name=bread", "--keep") == 0
     assert "1 xfailed" in capfd.readouterr().out
     test = capture.path.joinpath("e2e/test_bread.py").read_text()

@@ -11,10 +11,11 @@ from argparse import ArgumentParser, Namespace
 from os.path import relpath
 from pathlib import Path
 
-from pytest_miniwob_agent.cassettes.folder import PENDING
+from pytest_miniwob_agent.cassettes.folder import BODIES, PENDING
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import display_path, shown_from_here, write_atomically
 from pytest_miniwob_agent.core.text import counted, sanitize_line
+from pytest_miniwob_agent.models.api import FOLDER
 from pytest_miniwob_agent.plugin.reading import read_ini_option
 from pytest_miniwob_agent.results.file import read_results
 
@@ -109,17 +110,18 @@ def capture(options: Namespace) -> int:
     server = [f"--miniwob-base-url={options.base_url}"] if options.base_url else []
     results = PENDING.with_name("captured.jsonl")
     results.unlink(missing_ok=True)
-    before = _files()
     passed = _pytest(file, "--miniwob-record=new_episodes", f"--miniwob-results={results}", *server)
     why = "" if passed else _reason(results)
-    written = sorted(_files() - before)
+    cassettes: Path = read_ini_option("cassettes")
+    recorded = [*cassettes.glob(f"*/*/{_task(name)}/*")]  # also by an earlier run
     if not passed and not (options.keep and why):
         file.unlink()
-        print("\nnot solved, so no test was written")
-        if written:
-            kept = counted(len(written), "file")
-            print(f"{kept} of the run stay: the same command continues there, and --keep makes a")
-            print("test of it that is expected to fail")
+        ended = "not solved" if why else "the run has no result, as the output above says"
+        print(f"\n{ended}, so no test was written")
+        if recorded:
+            print(f"kept {counted(len(recorded), 'file')}: the same command continues there")
+        if why:
+            print("--keep makes a test of it that is expected to fail")
         return 1
     if not passed:
         write_atomically(file, _test(options, name, model, file, why))
@@ -128,8 +130,9 @@ def capture(options: Namespace) -> int:
             f"{shown_from_here(file)} was recorded, but its replay is not the same: the output "
             "above says what differs"
         )
-    folders = sorted({str(display_path(path.parent)) for path in written})
-    print("\nto commit:", *[str(shown_from_here(file)), *folders], sep="\n  ")
+    shared = [path for each in (BODIES, FOLDER) if (path := cassettes / each).exists()]
+    folders = {str(display_path(path)) for path in [*shared, *(one.parent for one in recorded)]}
+    print("\nto commit:", str(shown_from_here(file)), *sorted(folders), sep="\n  ")
     print(f"run it: pytest {shlex.quote(str(shown_from_here(file)))}")
     return 0
 
@@ -160,7 +163,7 @@ def _test(options: Namespace, name: str, model: str, file: Path, fails: str = ""
         goal=_quoted(options.goal),
         imports="\nimport re\n" if kind == "url" else "",
         own=f"from {module} import {function}\n" if module else "",
-        task=_quoted(name.replace("_", "-")),
+        task=_quoted(_task(name)),
         app=_quoted(options.app),
         start=_quoted(options.start),
         judge=JUDGES[kind].format(_quoted(value), function),
@@ -176,9 +179,8 @@ def _quoted(value: str | list[str]) -> str:
     return json.dumps(value, ensure_ascii=False)  # which is Python, too
 
 
-def _files() -> set[Path]:
-    folder: Path = read_ini_option("cassettes")
-    return {path for path in folder.rglob("*") if path.is_file()}
+def _task(name: str) -> str:
+    return name.replace("_", "-")
 
 
 def _pytest(file: Path, *args: str) -> bool:
@@ -192,4 +194,4 @@ def _reason(results: Path) -> str:
     if not results.exists():
         return ""
     [result] = read_results(results).results
-    return f"{result.outcome}: {', '.join(result.endings)}"
+    return f"{result.outcome}: {', '.join(result.objections or result.endings)}"
