@@ -103,6 +103,8 @@ def google_genai():
     yield client.models.generate_content(**ask).text
     yield "".join(part.text for part in client.models.generate_content_stream(**ask))
     yield client.interactions.create(model=MODEL, input="Hi").output_text
+    vertex = genai.Client(vertexai=True, api_key="any")
+    yield vertex.models.generate_content(**ask).text
 
 
 def groq():

@@ -80,14 +80,13 @@ def pieces_of_anthropic():
     return as_json(answer), [("chunk", {"bytes": base64.b64encode(t).decode()}) for t in texts]
 
 
-def gemini(model):
+def gemini(model, path="/v1beta/models"):
     """An answer of Gemini's, whole and streamed, by path."""
     api = find_api("/v1beta/models/m:generateContent")
     answer = api.served(api.answer(Completion("Hello", 1, 2, model)), "1")
-    path = f"/v1beta/models/{model}"
     return {
-        f"{path}:generateContent": as_json(answer),
-        f"{path}:streamGenerateContent": ("text/event-stream", api.stream(answer).encode()),
+        f"{path}/{model}:generateContent": as_json(answer),
+        f"{path}/{model}:streamGenerateContent": ("text/event-stream", api.stream(answer).encode()),
     }
 
 
@@ -114,6 +113,7 @@ ANSWERS = {
     }),
     **gemini("m"),
     **gemini("gemini-m"),
+    **gemini("m", "/v1beta1/publishers/google/models"),
 }  # fmt: skip
 
 
@@ -126,10 +126,10 @@ def run(pytester, chat_server, monkeypatch):
     project.mkdir("pages").joinpath("page.html").write_text(PAGE)
     project.write(TEST_FILE, ini="miniwob_pages = pages\n")
     chat_server.reply = lambda prompt: "Hello"
-    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.setenv(name, "any")
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "any")
-    names = ("bedrock", "cohere", "gemini", "ollama")
+    names = ("bedrock", "cohere", "gemini", "ollama", "vertex_ai")
 
     def run_command(command):
         upstreams = ",".join(f"{name}={upstream.root}" for name in names)

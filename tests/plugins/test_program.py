@@ -16,7 +16,7 @@ from pytest_miniwob_agent import UsageError
 from pytest_miniwob_agent.agents.registry import load_agent
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.plugins.program.agent import LONGEST_PART, MOST_PARTS, _Output
-from pytest_miniwob_agent.plugins.program.environment import without_keys
+from pytest_miniwob_agent.plugins.program.environment import past_proxies, without_keys
 
 PAGE = """
     <!DOCTYPE html><body><button id="no" onclick="done = -1">No</button>
@@ -194,6 +194,11 @@ def test_a_program_gets_no_key():
     kept = {"HOME": "/home/me", "PATH": "/bin"}
     keys = {"OPENAI_API_KEY": "any", "MY_TOKEN": "any", "DATABASE": "postgres://me:S3cr3tPw@db/x"}
     assert without_keys(kept | keys) == kept
+
+
+def test_hosts_that_are_reached_without_a_proxy_are_kept_for_each_client():
+    both = {"NO_PROXY": "a.test,127.0.0.1,localhost", "no_proxy": "a.test,127.0.0.1,localhost"}
+    assert past_proxies({"NO_PROXY": "a.test"}) == past_proxies({"no_proxy": "a.test"}) == both
 
 
 @pytest.mark.parametrize(

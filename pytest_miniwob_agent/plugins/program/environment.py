@@ -19,7 +19,7 @@ AI SDK of Vercel."""
 
 WITHOUT_V1 = (
     "ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "AZURE_OPENAI_ENDPOINT", "GOOGLE_GEMINI_BASE_URL",
-    "GEMINI_API_BASE", "GROQ_BASE_URL", "MISTRAL_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL", "GEMINI_API_BASE", "GROQ_BASE_URL", "MISTRAL_BASE_URL",
 )  # fmt: skip
 """Variables for an address to which a client adds the whole path: Anthropic, Azure, `google-genai`,
 Groq, Mistral."""
@@ -73,7 +73,9 @@ def for_models(base_url: str) -> dict[str, str]:
 
 def past_proxies(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables by which the addresses of this machine are reached without a proxy."""
+    # Of two, a client reads one: which one, differs.
+    upper, lower = environment.get("NO_PROXY"), environment.get("no_proxy")
     return {
-        name: f"{others},{HERE}" if (others := environment.get(name)) else HERE
-        for name in ("NO_PROXY", "no_proxy")
+        name: f"{others},{HERE}" if others else HERE
+        for name, others in (("NO_PROXY", upper or lower), ("no_proxy", lower or upper))
     }
