@@ -71,7 +71,8 @@ def load_agent(
 
 def named_agent(name: str, params: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the name of an agent and its parameters, also for a command line."""
-    return ("program", {"command": name, **params}) if " " in name else (name, params)
+    is_command = " " in name or ("/" in name and ":" not in name)
+    return ("program", {"command": name, **params}) if is_command else (name, params)
 
 
 class Program(tuple[str, dict[str, Any]]):
@@ -166,8 +167,8 @@ def _find_installed(name: str, others: Sequence[str]) -> str:
             raise UsageError(f"agent {name!r}: {why_blocked(f'miniwob-{name}')}")
         known = [*others, *sorted(installed.names)]
         raise UsageError(
-            f"no agent is called {name!r}{nearest(name, known)}: give one of {', '.join(known)} "
-            "or package.module:Class"
+            f"no agent is called {name!r}{nearest(name, known)}: give one of {', '.join(known)}, "
+            "package.module:Class, or a program by its path or with its arguments"
         )
     target = found[0][1]
     if len(found) > 1:

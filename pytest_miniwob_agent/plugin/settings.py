@@ -99,7 +99,8 @@ class Settings:
         shown=_shown_params,
     )
     agent: str = option(
-        "the agent: reflective, rci, webwise, tools, one of an installed package, or module:Class",
+        "the agent: reflective, rci, webwise, tools, one of an installed package, module:Class, or "
+        "a program, such as 'node agent.mjs'",
         default="reflective",
         metavar="NAME",
         group="Agent",

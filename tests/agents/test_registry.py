@@ -71,7 +71,8 @@ def test_an_unknown_name_is_refused_with_the_known_ones(install):
     install("stubborn-agent", "stubborn = stubborn_agent:Stubborn")
     assert refuse("stuborn") == (
         "no agent is called 'stuborn' (did you mean stubborn?): give one of reflective, rci, "
-        "webwise, tools, program, stubborn or package.module:Class"
+        "webwise, tools, program, stubborn, package.module:Class, or a program by its path or with "
+        "its arguments"
     )
 
 

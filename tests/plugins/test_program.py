@@ -204,7 +204,12 @@ def test_hosts_that_are_reached_without_a_proxy_are_kept_for_each_client():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"command": ""}, "the program's command is empty"),
+        ({}, "the program's command must be a command line or a list .* not ()"),
+        ({"command": 'node "x'}, "such as 'node agent.mjs', not .*: No closing quotation"),
+        ({"command": ["node", 3]}, "not .'node', 3."),
+        ({"command": "x", "timeout": 0}, "timeout must be a number of seconds above 0, not 0"),
+        ({"command": "x", "normalize": "date"}, 'normalize must be a list, such as ."date".'),
+        ({"command": "x", "normalize": ["x=("]}, r"normalize 'x=\(' is no regular expression"),
         ({"command": "x", "trials": 0}, "trials must be an integer from 1 to 100, not 0"),
         ({"command": "x", "normalize": ["dat"]}, r"normalize 'dat' is not one of .*mean date"),
     ],
@@ -212,6 +217,15 @@ def test_hosts_that_are_reached_without_a_proxy_are_kept_for_each_client():
 def test_wrong_parameters_are_named(params, message):
     with pytest.raises(UsageError, match=message):
         load_agent("program", params=params)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("./run.sh", "run"), ("/bin/agent", "agent"), ("npx tsx agent.mts --x=1.5", "agent")],
+)
+def test_a_path_alone_is_a_program_too(command, name):
+    agent = load_agent(command)
+    assert (agent.name, agent.command) == (name, command.split())
 
 
 def test_the_parameter_that_is_proposed_works_when_pasted(project):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -79,7 +80,7 @@ class ProgramAgent:
         seed: the item's seed.
 
     Raises:
-        UsageError: the command is empty, or there is no such program.
+        UsageError: the command is empty or no command line, or a parameter is wrong.
     """
 
     # A program does not know that the page has judged, and may go on for some seconds.
@@ -87,7 +88,7 @@ class ProgramAgent:
 
     def __init__(
         self,
-        command: str | Sequence[str],
+        command: str | Sequence[str] = (),
         name: str = "",
         trials: int = 1,
         timeout: float = TIMEOUT,
@@ -99,15 +100,17 @@ class ProgramAgent:
         task: str = "",
         seed: int = 0,
     ) -> None:
-        self.command = shlex.split(command) if isinstance(command, str) else [*command]
-        if not self.command:
-            raise UsageError("the program's command is empty")
+        self.command = _words(command)
         self._folder = (folder or Path.cwd()) / cwd
         self.name = name or program_name(self.command)
         self._trials = check_integer("trials", trials, 1, 100)
+        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+            raise UsageError(f"timeout must be a number of seconds above 0, not {timeout!r}")
         self._timeout = timeout
         self._tools = check_flag("tools", tools)
         self._open_port = check_flag("open_port", open_port)
+        if isinstance(normalize, str):
+            raise UsageError(f"normalize must be a list, such as {json.dumps([normalize])}")
         self._masks = [_parse_mask(each) for each in normalize]
         self._about = {"MINIWOB_TASK": task, "MINIWOB_SEED": str(seed)}
 
@@ -250,6 +253,20 @@ def _end(program: subprocess.Popen[str]) -> None:
             program.wait(2)
 
 
+def _words(command: Any) -> list[str]:
+    words, why = command, ""
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError as error:
+        words, why = [], f": {error}"
+    if words and isinstance(words, list | tuple) and all(isinstance(word, str) for word in words):
+        return [*words]
+    raise UsageError(
+        "the program's command must be a command line or a list of its words, such as "
+        f"'node agent.mjs', not {command!r}{why}"
+    )
+
+
 def program_name(command: Sequence[str]) -> str:
     """Name a program by its file: `node agent.mjs` and `python -m agent` are `agent`."""
     for before, word in pairwise(command):
@@ -274,6 +291,10 @@ def check_programs(state: State) -> list[Check]:
 def _parse_mask(text: str) -> Mask:
     name, _, pattern = text.partition("=")
     if pattern:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise UsageError(f"normalize {text!r} is no regular expression: {error}") from None
         return Mask(name, pattern)
     found = next((mask for mask in MASKS if mask.name == name), None)
     if found is None:
