@@ -60,8 +60,10 @@ class EpisodePrinter(Observer):
         who = sanitize_line(f"{outcome.result.agent} with {outcome.result.model or 'no model'}")
         if (episode := outcome.episode) is not None:
             verdict = f"solved in trial {episode.solved_at}" if episode.solved else "not solved"
-            verdict += "".join(f"; {shorten(why)}" for why in outcome.result.objections)
+            verdict += f"; {shorten(why)}" if (why := outcome.result.assertion) else ""
             print(f"\n{verdict}, best reward {episode.reward:g}: {who}")
+            for grade in outcome.result.grades:
+                print(f"grader {shorten(grade)}")
         else:
             print(f"\nit goes no further: {who}")
             print(sanitize_lines(outcome.message or "a completion is missing"))

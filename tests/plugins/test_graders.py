@@ -1,5 +1,7 @@
 """Graders: what they say of an episode, in results, in the summary, and for the gate."""
 
+import csv
+import io
 import json
 import re
 
@@ -72,6 +74,18 @@ def test_a_changed_grader_grades_a_recording_anew_and_the_gate_names_it(run, pro
     assert json.loads(line)["grades"][0] == {
         "score": 0.5, "reason": "it did not say please", "grader": "polite"
     }  # fmt: skip
+
+
+def test_the_shown_episode_and_the_table_have_a_grade_of_each_grader(run, project, call):
+    run("polite, calm", verdict="Grade(0.5, 'no please')", failed=1)
+    said = ["polite: failed with 0.5, no please", "calm: passed"]
+    _, shown, _ = call("show", "click-menu-2/1")
+    assert shown.splitlines()[-3:] == [
+        "not solved, best reward 1: reflective with m", *(f"grader {each}" for each in said)
+    ]  # fmt: skip
+    _, table, _ = call("results", "export", str(project.path / "r.jsonl"))
+    [row] = csv.DictReader(io.StringIO(table))
+    assert (row["reason"], row["grades"]) == (said[0], "; ".join(said))
 
 
 def test_graders_of_the_ini_file_are_those_of_all_items(run, project):

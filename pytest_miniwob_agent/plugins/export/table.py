@@ -37,6 +37,7 @@ COLUMNS = {
     "most_steps": "the actions per trial that were allowed",
     "any_reward": "true if a reward above 0 counts as solved",
     "reason": "why there is no outcome, or what graders and the test object to",
+    "grades": "what each grader says, with its reason",
 }
 """The columns of the table, and what they hold."""
 
@@ -66,6 +67,7 @@ def table_row(result: Result, prices: Mapping[str, Price]) -> dict[str, Any]:
         "most_steps": limits and limits.steps,
         "any_reward": bool(limits and limits.any_reward),
         "reason": result.reason or "; ".join(result.objections) or None,
+        "grades": "; ".join(map(str, result.grades)) or None,
     }
     return {name: row[name] if name in row else getattr(result, name) for name in COLUMNS}
 
