@@ -165,6 +165,18 @@ def test_what_an_action_does_not_have_is_refused_with_the_nearest_name():
         trajectory.did(Enter, txt=re.compile("Ann"))
     with pytest.raises(UsageError, match=r"at_most knows no action .did you mean actions"):
         trajectory.at_most(action=1)
+    for wrong in ("3", -1, True):
+        with pytest.raises(UsageError, match="at_most takes a number from 0 on"):
+            trajectory.at_most(actions=wrong)
+    for wrong in (("Click", "Menu", "Save"), ("Click", 5), ("Click", {}, "Menu")):
+        with pytest.raises(UsageError, match=r"Click takes the name of an element, .*, not "):
+            trajectory.only(wrong)
+    with pytest.raises(UsageError, match="only needs actions"):
+        trajectory.only()
+    with pytest.raises(UsageError, match=r"there is no action .*: give its parts without brackets"):
+        trajectory.did(("Click", "Save"))
+    with pytest.raises(UsageError, match=r"there is no action '\(\)'"):
+        trajectory.in_order(())
     assert trajectory.did(Click, "Save", at=lambda at: at is None).name.startswith(
         "did Click 'Save'"
     )

@@ -74,6 +74,8 @@ def in_order(*actions: Pattern) -> Grader:
 
 def only(*actions: Pattern) -> Grader:
     """Passes if each action of the agent is one of these."""
+    if not actions:
+        raise UsageError("only needs actions: without one no action passes")
     wanted = [_Pattern.read(each) for each in actions]
 
     def grade(episode: Episode) -> Grade:
@@ -137,6 +139,8 @@ def at_most(**most: int) -> Grader:
         if name not in _COUNTS:
             hint = nearest(name, list(_COUNTS))
             raise UsageError(f"at_most knows no {name}{hint}; it takes {', '.join(_COUNTS)}")
+        if type(most[name]) is not int or most[name] < 0:
+            raise UsageError(f"at_most takes a number from 0 on, not {name}={most[name]!r}")
 
     def grade(episode: Episode) -> Grade:
         found = {name: getattr(episode, _COUNTS[name]) for name in most}
@@ -157,13 +161,21 @@ class _Pattern:
 
     @classmethod
     def read(cls, given: Pattern) -> _Pattern:
-        action, *more = given if isinstance(given, tuple) else (given,)
-        name = next((each for each in more if not isinstance(each, dict)), None)
-        values = next((each for each in more if isinstance(each, dict)), {})
+        action, *more = given if isinstance(given, tuple) and given else (given,)
+        values = more.pop() if more and isinstance(more[-1], dict) else {}
+        name = more.pop(0) if more else None
         written = action.__name__ if isinstance(action, type) else str(action)
         kind = _ACTIONS.get(written)
         if kind is None:
-            raise UsageError(f"there is no action {written!r}{nearest(written, list(_ACTIONS))}")
+            hint = nearest(written, list(_ACTIONS))
+            hint = ": give its parts without brackets" if isinstance(action, tuple) else hint
+            raise UsageError(f"there is no action {written!r}{hint}")
+        if more or not (isinstance(name, str | re.Pattern | None) or callable(name)):
+            wrong = more[0] if more else name
+            raise UsageError(
+                f"{written} takes the name of an element, which is a string, a regular expression "
+                f"or a function, and a dict of values, not {wrong!r}"
+            )
         known = [one.name for one in fields(kind)]
         for each in values:
             if each not in known:
