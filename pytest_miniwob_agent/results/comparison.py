@@ -152,6 +152,12 @@ class Comparison:
         self.missing = tuple(sorted(before.keys() - after.keys()))
         self.new = tuple(sorted(after.keys() - before.keys()))
 
+    def only(self, items: Set[str]) -> Comparison:
+        """The comparison of some of the items."""
+        baseline, head = self.baseline.only(items), self.head.only(items)
+        wanted = None if self.wanted is None else self.wanted & items
+        return Comparison(baseline, head, by_task=self.by_task, wanted=wanted)
+
     @cached_property
     def changes(self) -> dict[str, RateChange]:
         """The change of the rate over the whole and, if there are several, in each category.

@@ -201,9 +201,10 @@ def judge(
     """
     if gate.kind == "twins":
         return _judge_alone(head, gate)
+    both = Comparison(baseline, head, by_task=gate.by_task, wanted=wanted)
     if gate.kind == "until-decided":
-        return _judge_in_rounds(baseline, head, gate, deselected, prices, wanted)
-    return _judge(baseline, head, gate, deselected, prices, wanted, Look())
+        return _judge_in_rounds(both, gate, deselected, prices)
+    return _judge(both, gate, deselected, prices, Look())
 
 
 def judge_setups(
@@ -229,35 +230,27 @@ def judge_setups(
 
 
 def _judge_in_rounds(
-    baseline: Results,
-    head: Results,
-    gate: Gate,
-    deselected: Container[str],
-    prices: Prices | None,
-    wanted: Set[str] | None,
+    whole: Comparison, gate: Gate, deselected: Container[str], prices: Prices | None
 ) -> Verdict:
     """Judge the rounds one after the other, up to the first that decides or is not complete."""
-    left_out = _left_out(baseline, baseline.items, deselected)
-    planned = baseline.items if wanted is None else wanted
+    left_out = _left_out(whole.baseline, whole.baseline.items, deselected)
+    planned = whole.baseline.items if whole.wanted is None else whole.wanted
     rounds = plan_rounds(planned, left_out, by_task=gate.by_task)
     ends = list(accumulate(map(len, rounds)))
     shares = tuple(end / max(1, ends[-1]) for end in ends)
     seen: set[str] = set()
-    look, decided = Look(shares), False
+    both, look, decided = whole, Look(shares), False
     for number, items in enumerate(rounds, start=1):
-        if number > 1 and head.items.keys().isdisjoint(items):
+        if number > 1 and whole.head.items.keys().isdisjoint(items):
             break  # it was not begun
         seen.update(items)
-        look = Look(shares, number)
-        known, new = baseline.only(seen), head.only(seen)
-        both = Comparison(known, new, by_task=gate.by_task, wanted=wanted and wanted & seen)
+        both, look = whole.only(seen), Look(shares, number)
         if _lacking(both, ()) or not both.pairs:
             break
         found, _ = _paired(both, gate, look)
         if decided := not found or found[0].kind == "regressed":
             break
-    known, new = baseline.only(seen), head.only(seen)
-    verdict = _judge(known, new, gate, deselected, prices, wanted and wanted & seen, look)
+    verdict = _judge(both, gate, deselected, prices, look)
     where = f"round {look.number} of {len(rounds)}, {len(seen)} of {ends[-1]} items"
     note = f"decided in {where}" if decided else f"not decided in {where}"
     left = [f"left out on purpose: {counted(len(left_out), 'item')} of the baseline"]
@@ -292,15 +285,8 @@ def _lacking(both: Comparison, left_out: Sequence[str]) -> list[Reason]:
 
 
 def _judge(
-    baseline: Results,
-    head: Results,
-    gate: Gate,
-    deselected: Container[str],
-    prices: Prices | None,
-    wanted: Set[str] | None,
-    look: Look,
+    both: Comparison, gate: Gate, deselected: Container[str], prices: Prices | None, look: Look
 ) -> Verdict:
-    both = Comparison(baseline, head, by_task=gate.by_task, wanted=wanted)
     least = gate.at_least
     _check_samples(both, gate)
     changed = [
@@ -311,12 +297,11 @@ def _judge(
     ]
     regressed = tuple(pair for pair in changed if pair.before.count_as_solved(least))
     progressed = tuple(pair for pair in changed if pair.after.count_as_solved(least))
-    known = baseline.items
-    left_out = _left_out(baseline, both.missing, deselected)
+    left_out = _left_out(both.baseline, both.missing, deselected)
     reasons = _lacking(both, left_out)
-    notes = _notes(both, left_out) if wanted is None else []
+    notes = _notes(both, left_out) if both.wanted is None else []
     if not both.pairs:
-        shared = known.keys() & head.items.keys()
+        shared = both.baseline.items.keys() & both.head.items.keys()
         why = "is conclusive in both" if shared else "is in both result sets"
         reasons.append(Reason("empty", f"no item {why}, so nothing was compared"))
     elif gate.kind == "items" and regressed:
@@ -334,7 +319,7 @@ def _judge(
         reasons, notes = reasons + found, note + _together(both.pairs, gate) + notes
     found, note = _within(both, gate, prices or {})
     reasons, notes = reasons + found, note + notes
-    if wanted is not None:  # no baseline is written again
+    if both.wanted is not None:  # no baseline is written again
         reasons = [replace(one, hint="") if one.kind == "regressed" else one for one in reasons]
     return Verdict(gate, both, tuple(reasons), regressed, progressed, tuple(notes))
 
