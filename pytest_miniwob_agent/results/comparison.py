@@ -361,7 +361,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How much the sum of a measure grew, with its 95 % interval, and the median item's."""
+    """How much the sum of a measure grew, with its interval at level 1 - alpha, and the median."""
 
     measure: str
     total: float
@@ -369,18 +369,24 @@ class Growth:
     high: float
     median: float
     by: str
+    alpha: float
 
     def __str__(self) -> str:
         numbers = self.total, self.low, self.high, self.median
         total, low, high, median = (f"{100 * (each - 1):+.1f}" for each in numbers)
         return (
-            f"{self.measure}: {total} % in all (95 % interval {low} to {high}, by {self.by}; "
-            f"median item {median} %)"
+            f"{self.measure}: {total} % in all ({interval_name(self.alpha)} {low} to {high}, by "
+            f"{self.by}; median item {median} %)"
         )
 
 
+def interval_name(alpha: float) -> str:
+    """Return what an interval at level 1 - alpha is called: `95 % interval`."""
+    return f"{100 * (1 - alpha):.3g} % interval"
+
+
 def measured(
-    pairs: Sequence[Pair], measure: str, prices: Prices, *, by_task: bool = False
+    pairs: Sequence[Pair], measure: str, prices: Prices, alpha: float, *, by_task: bool = False
 ) -> Growth | str:
     """Return how much a measure grew, or why that is not known.
 
@@ -396,10 +402,10 @@ def measured(
         ratios.append(ratio(before, after))
         unit = sums[pair.task if by_task else pair.item]
         unit[0], unit[1] = unit[0] + before, unit[1] + after
-    sides = list(zip(*sums.values(), strict=True))
-    total = ratio(*map(math.fsum, sides))
+    old, new = zip(*sums.values(), strict=True)
+    total = ratio(math.fsum(old), math.fsum(new))
     by = "task" if by_task else "item"
-    return Growth(measure, total, *ratio_interval(*sides), median(ratios), by)
+    return Growth(measure, total, *ratio_interval(old, new, alpha), median(ratios), by, alpha)
 
 
 def _mean_grade(samples: Samples, grader: str) -> float | None:

@@ -27,6 +27,7 @@ from pytest_miniwob_agent.results.comparison import (
     Pair,
     Prices,
     RateChange,
+    interval_name,
     measured,
 )
 from pytest_miniwob_agent.results.file import Results
@@ -36,9 +37,12 @@ from pytest_miniwob_agent.results.twins import find_twins
 from pytest_miniwob_agent.tasks.selectors import format_seeds
 
 MARGIN = Fraction(10, 100)  # of the items: the loss that `paired` rules out when it passes
+LIMITS = 0.05  # the level of the intervals of limits
 ALIKE = 0.05  # the p-value up to which items of a task are said to change together
 
 PAIRED = "paired", "until-decided"
+
+NEXT_ROUND = "run the next round; what is recorded replays"
 
 USAGE = (
     "gates are items, items:M, paired[:ALPHA][:by-task], until-decided[:ALPHA][:by-task] and "
@@ -248,7 +252,10 @@ def _judge_in_rounds(
         if _lacking(both, ()) or not both.pairs:
             break
         found, _ = _paired(both, gate, look)
-        if decided := not found or found[0].kind == "regressed":
+        limits, _ = _within(both, gate, prices or {}, look)
+        fell = any(reason.kind == "regressed" for reason in found)
+        # What more items may decide has a hint; an unknown price has none.
+        if decided := fell or not any(reason.hint for reason in found + limits):
             break
     verdict = _judge(both, gate, deselected, prices, look)
     where = f"round {look.number} of {len(rounds)}, {len(seen)} of {ends[-1]} items"
@@ -317,7 +324,7 @@ def _judge(
     elif gate.kind == "paired" or (gate.kind == "until-decided" and not reasons):
         found, note = _paired(both, gate, look)
         reasons, notes = reasons + found, note + _together(both.pairs, gate) + notes
-    found, note = _within(both, gate, prices or {})
+    found, note = _within(both, gate, prices or {}, look)
     reasons, notes = reasons + found, note + notes
     if both.wanted is not None:  # no baseline is written again
         reasons = [replace(one, hint="") if one.kind == "regressed" else one for one in reasons]
@@ -337,7 +344,7 @@ def _check_samples(both: Comparison, gate: Gate) -> None:
 
 def _judge_alone(head: Results, gate: Gate) -> Verdict:
     both = Comparison(head, head, by_task=gate.by_task)
-    reasons, notes = _within(both, gate, {})
+    reasons, notes = _within(both, gate, {}, Look())
     unclear = _inconclusive(head.results)
     return Verdict(gate, both, (*unclear, *reasons), (), (), tuple(notes))
 
@@ -407,7 +414,7 @@ def _paired(both: Comparison, gate: Gate, look: Look) -> tuple[list[Reason], lis
         level = look.level(gate.alpha if name == "whole" else gate.alpha / parts)
         if change.change.fell(level):
             low, high = change.change.interval(level)
-            red.append((name, change, f"{_level(level)} {_points(low, high)}"))
+            red.append((name, change, f"{interval_name(level)} {_points(low, high)}"))
     if not red:
         return _not_worse(both, gate, look)
     by = "by task" if gate.by_task else "by item"
@@ -431,16 +438,12 @@ def _together(pairs: Sequence[Pair], gate: Gate) -> list[str]:
         return []
     return [
         f"the items of a task changed alike (p = {p_value(p)}), which by item raises false alarms: "
-        "paired:by-task allows for it"
+        f"{gate.kind}:by-task allows for it"
     ]
 
 
 def _exact(change: RateChange) -> str:
     return f" (exact p = {p_value(change.change.p_changed)})" if change.change.exact else ""
-
-
-def _level(alpha: float) -> str:
-    return f"{100 * (1 - alpha):.3g} % interval"
 
 
 def _points(low: float, high: float) -> str:
@@ -461,7 +464,9 @@ def _not_worse(both: Comparison, gate: Gate, look: Look) -> tuple[list[Reason], 
     margin = f"{float(100 * MARGIN):g}"
     level = look.level(gate.alpha)
     low, high = whole.change.interval(level)
-    interval = f"{_level(level)} {_points(low, high)}" + (", by task" if gate.by_task else "")
+    interval = f"{interval_name(level)} {_points(low, high)}" + (
+        ", by task" if gate.by_task else ""
+    )
     if low <= -MARGIN:
         text = f"{counts}: too few items to show a fall or rule out one of {margin} points"
         text += f" ({interval})"
@@ -483,7 +488,7 @@ def _to_decide(both: Comparison, gate: Gate, look: Look) -> tuple[str, str]:
     By task only further tasks decide, which no option adds.
     """
     if not look.last:
-        return "run the next round; what is recorded replays", f"--miniwob-gate={gate}"
+        return NEXT_ROUND, f"--miniwob-gate={gate}"
     too = ", at the baseline's commit first" if both.wanted is None else ""
     if gate.by_task:
         return f"record further tasks{too}: more seeds may not decide", ""
@@ -496,9 +501,13 @@ def _to_decide(both: Comparison, gate: Gate, look: Look) -> tuple[str, str]:
     )
 
 
-def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason], list[str]]:
+def _within(
+    both: Comparison, gate: Gate, prices: Prices, look: Look
+) -> tuple[list[Reason], list[str]]:
     reasons: list[Reason] = []
     notes: list[str] = []
+    level = look.level(LIMITS)
+    hint = "run more seeds" if look.last else NEXT_ROUND
     for limit in gate.limits:
         if limit.measure in OF_TWINS:
             found, note = _between_twins(both, limit)
@@ -507,10 +516,10 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
         if not both.pairs:
             continue
         if limit.grader:
-            found, note = _mean_grade(both, limit)
+            found, note = _mean_grade(both, limit, level, hint)
             reasons, notes = reasons + found, notes + note
             continue
-        change = measured(both.pairs, limit.measure, prices, by_task=both.by_task)
+        change = measured(both.pairs, limit.measure, prices, level, by_task=both.by_task)
         if isinstance(change, str):
             reasons.append(Reason("undecided", f"{limit}: {change}"))
         elif change.low > 1 + limit.share:
@@ -518,14 +527,14 @@ def _within(both: Comparison, gate: Gate, prices: Prices) -> tuple[list[Reason],
         elif change.high <= 1 + limit.share:
             notes.append(f"{change}: within {limit}")
         else:
-            hint = "run more seeds"
-            reasons.append(
-                Reason("undecided", f"{change}: it may be above {limit} or not", hint=hint)
-            )
+            undecided = f"{change}: it may be above {limit} or not"
+            reasons.append(Reason("undecided", undecided, hint=hint))
     return reasons, notes
 
 
-def _mean_grade(both: Comparison, limit: Limit) -> tuple[list[Reason], list[str]]:
+def _mean_grade(
+    both: Comparison, limit: Limit, level: float, hint: str
+) -> tuple[list[Reason], list[str]]:
     changes = both.grade_changes(limit.grader)
     if not changes:
         known = sorted(both.graders)
@@ -533,15 +542,15 @@ def _mean_grade(both: Comparison, limit: Limit) -> tuple[list[Reason], list[str]
         text = f"{limit}: no item has grades by {limit.grader} in both runs{hint}"
         return [Reason("undecided", text, tuple(known))], []
     counts, sums = [len(each) for each in changes], [math.fsum(each) for each in changes]
-    mean, (low, high) = ratio(sum(counts), math.fsum(sums)), ratio_interval(counts, sums)
+    mean, (low, high) = ratio(sum(counts), math.fsum(sums)), ratio_interval(counts, sums, level)
     by = "task" if both.by_task else "item"
-    text = f"{limit.measure}: {100 * mean:+.1f} points in the mean (95 % interval "
+    text = f"{limit.measure}: {100 * mean:+.1f} points in the mean ({interval_name(level)} "
     text += f"{_points(low, high)}, by {by})"
     if high < -limit.share:
         return [Reason("exceeded", f"{text}: more than {limit} allows")], []
     if low < -limit.share:
         undecided = f"{text}: it may have lost more than {limit} allows or not"
-        return [Reason("undecided", undecided, hint="run more seeds")], []
+        return [Reason("undecided", undecided, hint=hint)], []
     return [], [f"{text}: within {limit}"]
 
 

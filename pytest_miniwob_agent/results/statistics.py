@@ -252,8 +252,10 @@ def rate_interval(
     return wilson(mean, min(samples, size))
 
 
-def ratio_interval(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of the ratio of two sums over the same units, by the bootstrap percentiles.
+def ratio_interval(
+    before: Sequence[float], after: Sequence[float], alpha: float = 0.05
+) -> tuple[float, float]:
+    """The interval at level 1 - alpha of the ratio of two sums, by the bootstrap percentiles.
 
     Of fewer than ten units it is the range of their ratios, in which that of the sums must lie.
     B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap (1993), chapter 13.
@@ -264,7 +266,7 @@ def ratio_interval(before: Sequence[float], after: Sequence[float]) -> tuple[flo
     if len(pairs) < 10:
         samples = [[pair] for pair in pairs]
     ratios = sorted(ratio(*map(math.fsum, zip(*sample, strict=True))) for sample in samples)
-    outside = len(ratios) // 40
+    outside = int(len(ratios) * alpha / 2)
     return ratios[outside], ratios[-1 - outside]
 
 

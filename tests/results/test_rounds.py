@@ -104,6 +104,26 @@ class TestVerdict:
         assert (verdict.decision, verdict.needed is None) == ("passed", False)
         assert verdict.notes[0].startswith("decided in round ")
 
+    def test_a_limit_that_is_open_takes_further_rounds(self):
+        """Of 75 items, which rule a loss out, 38 take twice the steps; of all 120 those 38."""
+        before, after = suite()
+        order = [item for part in plan_rounds(before.items) for item in part]
+        longer = {*order[:75:2]}
+        changed = Results(
+            tuple(replace(one, steps=2 if one.item in longer else 1) for one in after.results)
+        )
+        known = Results(tuple(replace(one, steps=1) for one in before.results))
+        found = [judge(known, changed, Gate.parse(f"until-decided{limit}"))
+                 for limit in ("", ",steps:+50%", ",steps:+90%", ",grade:kind:-5")]  # fmt: skip
+        notes = [each.notes[0] for each in found]
+        assert [each.decision for each in found] == ["passed", "passed", "passed", "inconclusive"]
+        assert notes[0] == notes[2] == notes[3] == "decided in round 5 of 8, 75 of 120 items"
+        assert notes[1] != notes[0]
+        part = judge(known, changed.only(order[:75]), Gate.parse("until-decided,steps:+50%"))
+        (reason,) = part.reasons
+        assert "it may be above steps:+50% or not" in reason.text
+        assert reason.hint == "run the next round; what is recorded replays"
+
     def test_a_replay_of_the_baseline_is_decided_by_all_rounds(self):
         before, _ = suite()
         verdict = judge(before, before, GATE)
