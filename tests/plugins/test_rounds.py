@@ -2,6 +2,8 @@
 
 import re
 import shutil
+from itertools import chain
+from textwrap import dedent
 
 import pytest
 from filelock import FileLock
@@ -9,6 +11,7 @@ from support.projects import REFLECTIVE_PROMPTS
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
+from pytest_miniwob_agent.results.rounds import plan_rounds
 
 from .many_items import CHANGED, ITEMS, PAGE, SUITE, fail, judged, solve
 
@@ -32,6 +35,15 @@ def project(project, recordings):
     prompts.write_text(text.replace("Plan all the actions", CHANGED), "utf-8")
     assert CHANGED in prompts.read_text("utf-8")
     return project
+
+
+def record_baseline(project):
+    """Record all items with the wording of the baseline, as it is in most projects."""
+    changed = (project.path / "prompts/plan.txt").read_text("utf-8")
+    shutil.copy(REFLECTIVE_PROMPTS / "plan.txt", project.path / "prompts")
+    project.server.reply = solve
+    project.record()
+    (project.path / "prompts/plan.txt").write_text(changed, "utf-8")
 
 
 class TestDecision:
@@ -91,6 +103,36 @@ class TestDecision:
         assert "decided in round 1 of 4, 10 of 40 items" in judged(result)
         assert "left out on purpose: 20 items of the baseline" in judged(result)
 
+    def test_what_workers_play_ahead_does_not_drift(self, project):
+        """Rounds that were not recorded again have the tapes of the baseline."""
+        record_baseline(project)
+        project.server.reply = fail
+        project.record(*JUDGED, "--miniwob-results=new.jsonl")
+        order = list(chain(*plan_rounds(read_results(project.path / "base.jsonl").items)))
+        project.makeconftest(
+            f"{dedent(PAGE)}{dedent(PACE).format(last=order[19], first=order[:20])}"
+        )
+        replayed = project.runpytest(*JUDGED, "-n2", "--miniwob-results=again.jsonl")
+        assert replayed.parseoutcomes() == {"regressed": 20, "skipped": 40}
+        assert "decided in round 2 of 6" in judged(replayed)
+        written = [(project.path / f"{name}.jsonl").read_bytes() for name in ("new", "again")]
+        assert written[0] == written[1]
+
+
+PACE = """
+    import time
+    from pathlib import Path
+
+    @pytest.fixture(autouse=True)
+    def pace(miniwob_case):
+        'The last item of the round that decides ends after a further one has begun.'
+        begun = Path("begun")
+        if miniwob_case.item not in {first}:
+            begun.touch()
+        while miniwob_case.item == "{last}" and not begun.exists():
+            time.sleep(0.01)
+"""
+
 
 class TestRecording:
     def test_a_budget_that_ends_within_a_round_says_what_is_left(self, project):
@@ -117,8 +159,11 @@ class TestRecording:
         assert "errors" not in result.parseoutcomes()
         assert result.ret == 1
 
-    def test_shards_record_a_round_each_time(self, project, capsys, monkeypatch):
+    @pytest.mark.parametrize("old", [False, True], ids=["no tapes", "tapes of the baseline"])
+    def test_shards_record_a_round_each_time(self, project, capsys, monkeypatch, old):
         monkeypatch.chdir(project.path)
+        if old:
+            record_baseline(project)
         project.server.reply = fail
 
         def shards():

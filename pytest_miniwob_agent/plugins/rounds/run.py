@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Generator
 from contextlib import ExitStack
 from functools import cached_property
 from itertools import chain
@@ -12,10 +13,12 @@ from typing import Any
 import pytest
 
 from pytest_miniwob_agent.cassettes.folder import finished_stems
+from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.files import shared_folder, write_atomically
 from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.plugin.collection import get_cases, get_problem
+from pytest_miniwob_agent.plugin.item import RUN
 from pytest_miniwob_agent.plugin.reading import project_folder
 from pytest_miniwob_agent.plugin.results import Baseline
 from pytest_miniwob_agent.plugin.state import STATE, Selection
@@ -23,6 +26,9 @@ from pytest_miniwob_agent.results.file import Results
 from pytest_miniwob_agent.results.rounds import plan_rounds
 
 _FOLDER = "miniwob_rounds"
+
+NOT_RECORDED = "its round is not recorded"
+RECORD_BEFORE = "the round before is not recorded: record it, and judge the merged shards"
 
 
 class Rounds:
@@ -51,6 +57,7 @@ class Rounds:
         else:
             self._folder = Path(worker[_FOLDER])
         self._over = self._folder / "over.txt"  # from which round on, and why
+        self._judged = self._folder / "judged.txt"  # the number of rounds that did not decide
         self._plan = self._folder / "plan.pickle"  # for the controller, which collects nothing
 
     @pytest.hookimpl(optionalhook=True)
@@ -90,6 +97,9 @@ class Rounds:
     def _numbers(self) -> dict[str, int]:
         return {item: number for number, part in enumerate(self._rounds) for item in part}
 
+    def _number(self, case: Case) -> int:
+        return self._numbers.get(self._baseline.name_pair(case), len(self._rounds))
+
     @cached_property
     def _unrecorded(self) -> set[str]:
         stems, state = {*finished_stems(self._state.settings.cassettes)}, self._state
@@ -107,25 +117,53 @@ class Rounds:
         problem, settings = get_problem(item), self._state.settings
         if problem is None:
             return
-        name = self._baseline.name_pair(problem.case)
-        number = self._numbers.get(name, len(self._rounds))
+        name, number = self._baseline.name_pair(problem.case), self._number(problem.case)
         if self._over.exists():
             first, _, reason = self._over.read_text("utf-8").partition(" ")
             if number >= int(first):
                 pytest.skip(reason)
         if number and settings.record == "none" and name in self._unrecorded:
-            pytest.skip("its round is not recorded")
+            pytest.skip(NOT_RECORDED)
         if settings.shard is not None and number > self._unrecorded_round:
-            pytest.skip("the round before is not recorded: record it, and judge the merged shards")
+            pytest.skip(RECORD_BEFORE)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_runtest_setup")
+    def pytest_skip_drift_ahead(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Skip an item that drifts before the rounds before its own were judged.
+
+        Workers are ahead, and rounds that were not recorded again have the tapes of the baseline.
+        """
+        __tracebackhide__ = True
+        try:
+            return (yield)
+        except pytest.fail.Exception:
+            run, judged = item.stash.get(RUN, None), 0
+            if self._judged.exists():
+                judged = int(self._judged.read_text("utf-8"))
+            if run is None or run.drift is None or self._number(run.problem.case) <= judged:
+                raise
+            del item.stash[RUN]  # with its outcome
+            pytest.skip(NOT_RECORDED)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if (outcome := getattr(report, "miniwob", None)) is not None:
             self._ended[outcome.result.case] = outcome.result
         elif id_ := getattr(report, "miniwob_without_outcome", ""):
             self._ended.setdefault(id_, None)
-        judges = self._controls and self._state.settings.shard is None
-        if judges and report.when == "teardown" and self._plan.exists():
-            self._look()
+        if not self._controls:
+            return
+        if self._state.settings.shard is None:
+            if report.when == "teardown" and self._plan.exists():
+                self._look()
+        elif outcome and (outcome.recorded.calls or not outcome.result.conclusive):
+            self._end_shard(outcome.case)
+
+    def _end_shard(self, case: Case) -> None:
+        """Let the round of a case, which was not recorded, be the last of this run."""
+        name, (rounds, _) = self._baseline.name_pair(case), self._collected
+        for number, items in enumerate(rounds, start=1):
+            if name in items and not self._over.exists():
+                write_atomically(self._over, f"{number} {RECORD_BEFORE}")
 
     @cached_property
     def _collected(self) -> tuple[list[list[str]], Selection]:
@@ -154,3 +192,5 @@ class Rounds:
             elif any(reason.kind in ("missing", "unclear") for reason in verdict.reasons):
                 text = f"{self._looked} not run: {number} has items without an outcome"
                 write_atomically(self._over, text)
+            else:
+                write_atomically(self._judged, str(self._looked))
