@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from pytest_miniwob_agent.results.file import read_results
-from pytest_miniwob_agent.results.statistics import Change, exact_interval, p_changed
+from pytest_miniwob_agent.results.statistics import Change, exact_interval, p_changed, rate_interval
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
 PAGE = " ".join((CASSETTES.parent / "docs/agents.md").read_text("utf-8").split())
@@ -222,6 +222,11 @@ def test_the_error_of_browsergyms_rate_by_problem_and_by_task():
     shown = [f"{100 * value:.1f}" for value in (rate, by_problem, error)]
     ends = [f"{100 * (rate + side * 1.96 * error):.1f}" for side in (-1, 1)]
     assert [*shown, *ends] == ["96.8", "0.7", "1.2", "94.5", "99.1"]
+    names = [task for task, own in by_task.items() for _ in own]
+    shares = [Fraction(one) for own in by_task.values() for one in own]
+    low, high = (f"{100 * end:.1f}" for end in rate_interval(shares, items, names))
+    told = f"{sum(shares)} of the {items} problems: {shown[0]} percent (95 % interval over the "
+    assert f"{told}{len(by_task)} tasks {low} to {high})" in PAGE
 
 
 class TestReflectiveGrounding:
@@ -253,3 +258,98 @@ class TestReflectiveGrounding:
                     purposes.update(one.calls)
         assert purposes["plan"] > 1000
         assert purposes["ground"] == 0
+
+
+def test_the_list_of_results_has_the_items_of_each_file():
+    page = (CASSETTES / "README.md").read_text("utf-8").partition("## What is here")[2]
+    told = {}
+    for names, _, items, solved in re.findall(
+        r"^\| (`.+?) \| (.+) \| (\S+).*? \| (\S+).*? \|$", page, re.M
+    ):
+        first, *others = re.findall("`(.+?)`", names)
+        files = [first]
+        for other in others:  # `rci/` or `-both-`, in place of the folder or of a part of its name
+            part = r"-[a-z]+-" if other.startswith("-") else r"^.+/"
+            files.append(re.sub(part, other, first, count=1))
+        told |= dict.fromkeys(files, (items, solved))
+    found = {}
+    for file in CASSETTES.rglob("*.jsonl"):
+        results = read_results(str(file)).results
+        counts = len(results), sum(one.solved for one in results)
+        found[str(file.relative_to(CASSETTES))] = tuple(f"{count:,}" for count in counts)
+    assert told == found
+
+
+def at_seed_1000(found, agent):
+    return {item: one for item, one in found[agent].items() if item[1] == 1000}
+
+
+def test_ten_tasks_are_solved_in_one_trial_with_so_many_calls():
+    ten = runs("tools/results")["tools"]
+    counts = []
+    for name, agent in (
+        ("", "reflective"),
+        ("tools/", "tools"),
+        ("webwise/", "webwise"),
+        ("rci/", "rci"),
+    ):
+        found = runs(f"{name}results")[agent]
+        run = {item: found[item] for item in ten}
+        assert all(solved(run, 1).values())
+        counts.append(f"{calls(run)} (`{agent}`)")
+    *first, last = counts
+    assert f"ten tasks in one trial, with {', '.join(first)} and {last} model calls" in PAGE
+
+
+def test_pages_on_which_plans_fail():
+    menu = {
+        item: one
+        for item, one in runs("reflective/paper")["reflective"].items()
+        if item[0] == "click-menu-2"
+    }
+    shares = [100 * sum(solved(menu, trials).values()) // len(menu) for trials in (1, 3, 5)]
+    assert f"{shares[0]}, {shares[1]} and {shares[2]} percent of {len(menu)} items" in PAGE
+    found = {
+        agent: {item: one for item, one in run.items() if item[0] != "login-user-popup"}
+        for agent, run in runs("reflection").items()
+    }
+    own = found["reflective"]
+    first, third, fifth = (sum(solved(own, trials).values()) for trials in (1, 3, 5))
+    assert f"solves {first}, {third} and {fifth} of {len(own)} items" in PAGE
+    others = [
+        sum(solved(at_seed_1000(found, name)).values()) for name in ("rci", "webwise", "tools")
+    ]
+    assert "{} (`rci`), {} (`webwise`) and {} (`tools`) of 12".format(*others) in PAGE
+
+
+def test_the_first_trial_is_the_same_with_all_memories(memories):
+    own = solved(memories["reflective"], 1)
+    for run in memories.values():
+        assert solved(run, 1).items() <= own.items()
+    few = [good for (_, seed), good in own.items() if seed <= 1002]
+    told = f"{sum(own.values())} of {len(own)} items are solved, {sum(few)} of the {len(few)} at"
+    assert told in PAGE
+
+
+def test_all_tasks_and_pictures():
+    full, picture, both = (
+        runs(f"reflective-{screen}-screen-all-actions/results")[
+            f"reflective-{screen}-screen-all-actions"
+        ]
+        for screen in ("full", "picture", "both")
+    )
+    count = sum(solved(full, 1).values())
+    assert count == sum(solved(full).values())
+    assert f"solves {count} of the {len(full) + 2} tasks" in PAGE
+    hard = picture.keys() - runs("tools/results")["tools"].keys()
+    assert len(hard) == 20
+    numbers = []
+    for run in (full, picture, both):
+        assert {item for item in hard if solved(run)[item]} == {
+            item for item in hard if solved(full)[item]
+        }
+        assert all(solved(run)[item] for item in picture.keys() - hard)
+        numbers.append(calls({item: run[item] for item in hard}))
+    assert f"same {sum(solved(full)[item] for item in hard)} of the twenty" in PAGE
+    text = r"{} calls with text, {} with pictures \(\d+ of them\), and {} with both"
+    assert re.search(text.format(*numbers), PAGE)
