@@ -159,6 +159,9 @@ _BY_NAME = ("API key", "Basic credentials", "key in a URL", "password in a URL")
 REDACTED = "matches AppTask(redact=[...])"
 """The kind of what an app's author has named."""
 
+# Characters around a secret that are searched for others: more than the longest one has.
+_NEAR = 25_000
+
 # Characters of a string that is not kept with what was found in it.
 _LONG = 100_000
 
@@ -192,9 +195,10 @@ class Secret:
     def excerpt(self) -> str:
         """What is around it in its line, with the first characters of the secret alone."""
         end = self.start + len(self.text)
-        before = self.whole[max(self.start - 40, 0) : self.start].splitlines()[-1:]
-        after = self.whole[end : end + 20].splitlines()[:1]
-        return mask("".join([*before, self._head, "\u2026", *after]).strip())
+        # Masked before they are cut: a part of another secret is not recognized.
+        before = mask(self.whole[max(self.start - _NEAR, 0) : self.start]).splitlines()[-1:]
+        after = mask(self.whole[end : end + _NEAR]).splitlines()[:1]
+        return f"{''.join(before)[-40:]}{self._head}\u2026{''.join(after)[:20]}".strip()
 
     @property
     def pattern(self) -> str:

@@ -278,6 +278,17 @@ def test_what_a_task_redacts_is_found_in_any_form():
     ]
 
 
+def test_an_excerpt_shows_nothing_of_other_secrets():
+    one, two = "aB3z_" * 5, "ghp_" + "aB3z" * 10
+    for text in (
+        f"const my_access_key = '{one}', a = '{two}'",
+        f"x = '{two}', your_api_key = '{one}'",
+        f'"{PEM.format("")}-----END PRIVATE KEY-----", "{two}"'.replace("\n", "\\n"),
+    ):
+        for secret in find(text):
+            assert "B3z" not in secret.excerpt.replace(secret.text[:4], "", 1)
+
+
 @pytest.mark.parametrize(
     ("text", "line", "excerpt", "pattern"),
     [
