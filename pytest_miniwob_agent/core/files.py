@@ -84,8 +84,8 @@ def followed(path: Path) -> Path:
     named, here = Path(os.path.abspath(path)), Path.cwd()
     root = here if named.is_relative_to(here) else named.parent.resolve()
     real = path.resolve()
-    if path.is_symlink() and not real.is_relative_to(root):
-        raise OSError(errno.EPERM, f"it is a link to {real}, which is not below {root}")
+    if not real.is_relative_to(root):
+        raise OSError(errno.EPERM, f"a link leads to {real}, which is not below {root}")
     return real
 
 

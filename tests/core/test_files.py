@@ -78,7 +78,7 @@ def test_an_output_follows_links_within_the_project_alone(tmp_path, monkeypatch,
     before = {file: file.read_text() for file in tmp_path.rglob("*.jsonl") if file.exists()}
     if inside.startswith(".."):
         for write in (check_output, lambda path: write_output(path, "new")):
-            with pytest.raises(OSError, match=r"it is a link to .*, which is not below"):
+            with pytest.raises(OSError, match=r"a link leads to .*, which is not below"):
                 write(path)
         assert not (tmp_path / "new.jsonl").exists()
     else:
@@ -87,6 +87,21 @@ def test_an_output_follows_links_within_the_project_alone(tmp_path, monkeypatch,
         before |= {path: "new", path.resolve(): "new"}
     assert {file: file.read_text() for file in before} == before
     assert path.is_symlink()
+
+
+def test_an_output_leaves_the_project_by_no_linked_folder(tmp_path, monkeypatch):
+    for folder in ("project/data", "other"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    for link, target in (("inside", "data"), ("outside", "../other")):
+        Path(link).symlink_to(target)
+    write_output(Path("inside/new/r.jsonl"), "new")
+    assert Path("data/new/r.jsonl").read_text() == "new"
+    for write in (check_output, lambda path: write_output(path, "new")):
+        for file in (Path("outside/new/r.jsonl"), tmp_path / "project/outside/r.jsonl"):
+            with pytest.raises(OSError, match=r"a link leads to .*, which is not below"):
+                write(file)
+    assert list(tmp_path.joinpath("other").iterdir()) == []
 
 
 def test_an_output_goes_into_a_fifo_and_what_is_open_and_replaces_neither(tmp_path):

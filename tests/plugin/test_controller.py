@@ -116,7 +116,7 @@ def test_an_output_that_is_a_link_out_of_the_project_is_refused(run, tmp_path, o
     result = run(FINISH, f"--miniwob-{option}=link")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        [f"*--miniwob-{option}: *link can't be written: it is a link to {kept}, *"]
+        [f"*--miniwob-{option}: *link can't be written: a link leads to {kept}, *"]
     )
     assert not (run.path / "finished").exists()
 
