@@ -240,7 +240,7 @@ class _Output:
 
     @property
     def end(self) -> str:
-        lines = "".join(f"\n  {line.rstrip()}" for line in [*self._lines.copy()][-LAST_LINES:])
+        lines = "".join(f"\n  {line.rstrip()}" for line in list(self._lines)[-LAST_LINES:])
         return f". Its last lines:{lines}" if lines else ""
 
 
