@@ -74,7 +74,7 @@ def _read(shape: tuple[Any, Any], value: Any, path: str) -> Any:
         return kind([_read(inner[0], one, f"{path}[{n}]") for n, one in enumerate(value)])
     elif isinstance(value, dict) and kind in (dict, Mapping):
         return {name: _read(inner[1], one, f"{path}.{name}") for name, one in value.items()}
-    elif isinstance(value, dict) and inner:
+    elif isinstance(value, dict) and hasattr(kind, "__dataclass_fields__"):
         shapes, needed = inner
         if not needed <= value.keys() <= shapes.keys():
             name = min(value.keys() - shapes or needed - value.keys())

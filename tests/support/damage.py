@@ -13,6 +13,7 @@ def damaged(data, path=""):
                 yield inner, data | {name: changed}
         yield f"{path}.unknown", data | {"unknown": []}
     elif isinstance(data, list):
+        yield path, {"a": 1}
         for number, part in enumerate(data):
             for inner, changed in damaged(part, f"{path}[{number}]"):
                 yield inner, [*data[:number], changed, *data[number + 1 :]]
