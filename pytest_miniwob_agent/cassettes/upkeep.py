@@ -120,10 +120,10 @@ def _check_file(folder: Path, file: CassetteFile) -> list[Finding]:
             calls = read_cassette(path)
             for digest in {digest for call in calls for digest in call.request.pictures}:
                 read_picture(folder, digest)
-    except CassetteError as error:
+    except (CassetteError, FileNotFoundError) as error:  # a link may lead to nothing
         damage = str(error)
     # Damaged files are searched, too.
-    text = "" if path.is_dir() else path.read_text(encoding="utf-8", errors="replace")
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     told = dict.fromkeys([*_find_leaks(text, calls, allow), *of_bodies])
     leaks = (f"{leak}: revoke the key, then record again" for leak in told)
     findings += [Finding("leak", path, what) for what in leaks]

@@ -160,9 +160,11 @@ def test_other_apis_streams_and_normalized_requests_are_shown_as_such(tmp_path):
     assert last == "--- r ---\nYes."
 
 
-def test_a_folder_in_the_place_of_a_cassette_is_named(tmp_path):
+def test_a_folder_or_a_broken_link_in_the_place_of_a_cassette_is_named(tmp_path):
     (tmp_path / "a/m/t/1.yaml").mkdir(parents=True)
     with pytest.raises(CassetteError, match=r"1.yaml: not a readable cassette: .*Is a directory"):
         list(shown_calls(tmp_path / "a/m/t/1.yaml"))
-    [finding] = lint_folder(Used(tmp_path, ["a/m/t/1"]))
-    assert finding.kind == "damaged"
+    for name in ("2.yaml", "2.traffic.jsonl"):
+        (tmp_path / "a/m/t" / name).symlink_to("nowhere")
+    found = lint_folder(Used(tmp_path, ["a/m/t/1", "a/m/t/2"]))
+    assert [finding.kind for finding in found if not finding.note] == ["damaged"] * 3
