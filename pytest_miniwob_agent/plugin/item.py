@@ -89,6 +89,7 @@ class ItemRun:
     Attributes:
         problem: the item's case, limits, page, agent and model.
         passed: True if the body of the test passed, False if a check failed, None if it broke off.
+        in_body: True while that runs.
         raised: what `play` raised.
         outcome: the outcome, once the item has come to its end.
     """
@@ -96,6 +97,7 @@ class ItemRun:
     def __init__(self, item: pytest.Item, problem: Problem) -> None:
         self.problem = problem
         self.passed: bool | None = None
+        self.in_body = False
         self.raised: BaseException | None = None
         self.outcome: Outcome | None = None
         self._item = item
@@ -208,24 +210,34 @@ class ItemRun:
             pytest.fail.Exception, pytest.skip.Exception: see `play`.
         """
         __tracebackhide__ = True
-        self.passed, self._failed = None, {}  # a plugin may repeat the body
+        self.passed, self._failed, self.in_body = None, {}, True  # a plugin may repeat the body
         try:
             yield
-            self.passed = True
-        except pytest.xfail.Exception:  # a failed check that is expected
-            self.passed = False
-            raise
-        except FAILED_CHECK as error:
-            self.passed = False
-            self._failed = {"status": Status.UNSOLVED, "assertion": _failed_line(error)}
-            raise
-        except MiniwobError as error:
-            self._failed, self.raised = self._inconclusive(error)
-            self._failed |= {"episode": None}
-            raise self.raised from None
-        except Exception as error:
-            self._failed = {"status": Status.ERROR, "episode": None, **_failure(error)}
-            raise
+            if self.passed is None and not self._failed:  # by a subtest
+                self.passed = True
+        except BaseException as error:
+            if (raised := self.note(error)) is error:
+                raise
+            raise raised from None
+        finally:
+            self.in_body = False
+
+    def note(self, error: BaseException) -> BaseException:
+        """Take note of what the body has raised, or a subtest of it; return what to raise."""
+        match error:
+            case pytest.xfail.Exception():  # a failed check that is expected
+                self.passed = False
+            case _ if isinstance(error, FAILED_CHECK):
+                self.passed = False
+                first = {"status": Status.UNSOLVED, "assertion": _failed_line(error)}
+                self._failed = self._failed or first
+            case MiniwobError():
+                self._failed, self.raised = self._inconclusive(error)
+                self._failed |= {"episode": None}
+                return self.raised
+            case Exception():
+                self._failed = {"status": Status.ERROR, "episode": None, **_failure(error)}
+        return error
 
     def end(self, error: BaseException | None) -> Outcome | None:
         """Tell observers the outcome and return it; None of an item that was skipped.

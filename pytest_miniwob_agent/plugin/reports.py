@@ -49,6 +49,10 @@ def attach_outcome(item: pytest.Item, call: pytest.CallInfo[None], report: Any) 
         return
     error = call.excinfo.value if call.excinfo else None
     last = report.when == "call" or (report.when == "setup" and not report.passed)
+    if run.in_body:  # it is a subtest's
+        last = False
+        if error is not None:
+            run.note(error)
     if run.outcome is None and (last or report.when == "teardown"):
         ended = last and (report.failed or error is run.raised)
         outcome = run.end(error if ended else None)

@@ -56,6 +56,25 @@ def test_a_failed_check_makes_a_solved_item_unsolved(run, project):
     assert (solved.outcome, solved.solved_at, solved.assertion) == ("solved", 1, "")
 
 
+SUBTEST = "with request.getfixturevalue('subtests').test():\n            "
+
+
+@pytest.mark.parametrize(
+    ("body", "failed", "assertion"),
+    [
+        (f"{SUBTEST}assert 0", 2, "assert 0"),
+        (f"{SUBTEST}assert 1\n        assert 1 == 2", 1, "assert 1 == 2"),
+        (f"{SUBTEST}assert 0\n        assert 1 == 2", 2, "assert 0"),
+        (f"{SUBTEST}assert 1", 0, ""),
+    ],
+)
+def test_a_check_of_a_subtest_is_one_of_the_test(run, body, failed, assertion):
+    result, row = run(body, failed=failed, passed=not failed)
+    assert (row.outcome, row.assertion) == ("unsolved" if assertion else "solved", assertion)
+    told = [line for line in result.outlines if "told: " in line]
+    assert [line.partition("told: ")[2] for line in told] == [f"{row.outcome} {row.solved}"]
+
+
 def test_an_unsolved_item_is_one_whatever_its_test_says(run):
     _, row = run("assert miniwob_episode.solved", steps=1, failed=1)
     assert (row.outcome, row.assertion) == ("unsolved", "")
@@ -68,6 +87,8 @@ def test_an_unsolved_item_is_one_whatever_its_test_says(run):
     [
         ("miniwob_llm.complete('is it right?', 'judge')", 0, "drifted", "agent"),
         ("1 / 0", 1, "error", "ZeroDivisionError"),
+        (f"{SUBTEST}1 / 0", 2, "error", "ZeroDivisionError"),
+        (f"{SUBTEST}miniwob_llm.complete('is it right?', 'ask')", 2, "drifted", "agent"),
     ],
 )
 def test_an_item_whose_test_breaks_off_is_inconclusive(run, body, failed, outcome, reason, project):
