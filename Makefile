@@ -54,11 +54,11 @@ check-types: $(STAMP)
 check-scripts: $(STAMP)
 	@bash .ci/check-scripts
 
-test: $(STAMP) browser grid ## run the tests, except for sweeps
+test: $(STAMP) browser ## run the tests, except for sweeps
 	$(VENV)/bin/pytest -n $(WAITING) --dist loadgroup -m "not sweep" $(ARGS)
 
 # Percentages mislead as a goal, so no threshold fails it. It takes half as long again as `make test`.
-coverage: $(STAMP) browser grid ## run the tests, except for sweeps, and print the package's branch coverage
+coverage: $(STAMP) browser ## run the tests, except for sweeps, and print the package's branch coverage
 	@rm -rf .cache/coverage && mkdir -p .cache/coverage
 	$(VENV)/bin/coverage run -m pytest -n $(WAITING) --dist loadgroup -m "not sweep" $(ARGS); status=$$?; \
 		$(VENV)/bin/coverage combine --quiet && $(VENV)/bin/coverage report; exit $$status

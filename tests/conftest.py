@@ -78,15 +78,18 @@ LONGEST = (
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark what `make test-unit` leaves out, further seeds, and what one worker runs alone.
+    """Mark what `make test-unit` leaves out, sweeps, and what one worker runs alone.
+
+    Sweeps are further seeds, and all on a Grid, whose server works as long as fifty tests.
 
     pytest-xdist 3.8 adds the group to an id that pytest 9.2 does not read any more, so that each
     worker ran tests of a group (https://github.com/pytest-dev/pytest-xdist/issues/1386).
     """
     for test in items:
-        if test.path.name == "test_suite.py" and not test.name.endswith("/1000]"):
-            test.add_marker("sweep")
         fixtures = getattr(test, "fixturenames", ())
+        seed = test.path.name == "test_suite.py" and not test.name.endswith("/1000]")
+        if seed or "grid" in fixtures:
+            test.add_marker("sweep")
         if not STARTING.isdisjoint(fixtures):
             test.add_marker("integration")
         for shared in SHARED.intersection(fixtures):

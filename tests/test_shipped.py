@@ -92,6 +92,7 @@ def test_a_judge_of_attacked_pages_replays(replay, tmp_path):
     assert objected == ["tools/claude/instructed/own-steps/1000"]
 
 
+@pytest.mark.sweep
 def test_a_page_on_which_plans_fail_replays_for_all_agents(replay):
     run = replay(
         "reflection.py", ROOT / "cassettes/reflection.jsonl", "-k", "reflection/popup/1000"

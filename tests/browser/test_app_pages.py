@@ -93,6 +93,7 @@ def test_a_trial_can_not_end_with_an_answer_while_a_dialog_is_open(show):
     assert env.step(Answer("done")).solved
 
 
+@pytest.mark.sweep
 def test_a_dialog_of_a_page_that_has_opened_a_window_may_wait_for_long(show):
     env, seen = show({"/": ASKING.format("window.open('/new')"), "/new": "<h1>New</h1>"}, PATIENCE)
     assert click(env, seen, "Ask").observation.dialog
@@ -162,6 +163,7 @@ def test_to_tell_the_fonts_of_a_page_its_app_is_asked_for_nothing(show):
     assert asked == ["style"]
 
 
+@pytest.mark.sweep
 def test_an_app_may_answer_a_program_slowly(show):
     def come():
         time.sleep(1.1 * PATIENCE)

@@ -190,6 +190,7 @@ RANDOM = r"""<!DOCTYPE html><script>
     </script>"""
 
 
+@pytest.mark.sweep
 @pytest.mark.integration
 def test_the_command_shows_what_a_slow_model_sees_what_an_app_lacks_and_no_foreign_codes(
     tmp_path, capsys

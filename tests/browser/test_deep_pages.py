@@ -57,6 +57,7 @@ def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
     assert click(env, seen, "deepest").solved
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("root", "levels", "more"),
     [
@@ -74,6 +75,7 @@ def test_other_trees_may_be_as_deep(show, root, levels, more):
     assert click(env, seen, "deepest").solved
 
 
+@pytest.mark.sweep
 def test_all_of_a_deep_page_is_in_what_parsers_make_of_its_html(show):
     env, _ = show(HTML, 2000)
     html = env.html()

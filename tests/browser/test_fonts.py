@@ -71,6 +71,7 @@ def elsewhere(pages, see, **options):
         return see(Pages(pages.folder, browser)), browser.has_fonts
 
 
+@pytest.mark.sweep
 @pytest.mark.integration
 def test_fonts_of_the_machine_make_no_difference(pages, machine, tmp_path):
     pages.make(TEXT + OWN_CHOICE + TASK)

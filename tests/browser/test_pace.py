@@ -1,5 +1,6 @@
 """Programs that are recorded at one pace and replayed at another, in a real Chromium."""
 
+import itertools
 import time
 
 import pytest
@@ -101,16 +102,15 @@ def answers(program, page, llm, slow):
     yield read(program)
 
 
-SWEEP = pytest.mark.sweep
+WORKS = (reads, polls, beats, answers, presses, ends, goes_on, hears)
+QUICK = [(reads, False), (answers, False), (presses, True), (ends, True)]
 
 
 @pytest.mark.parametrize(
     ("work", "recorded_slowly"),
     [
-        *[(work, False) for work in (reads, polls, beats, answers)],
-        *[(work, True) for work in (presses, ends, goes_on, answers)],
-        *[pytest.param(work, False, marks=SWEEP) for work in (hears, goes_on, presses, ends)],
-        *[pytest.param(work, True, marks=SWEEP) for work in (reads, hears, polls, beats)],
+        pytest.param(*one, marks=[] if one in QUICK else pytest.mark.sweep)
+        for one in itertools.product(WORKS, (False, True))
     ],
 )
 def test_a_replay_is_that_of_the_recording_at_another_pace(work, recorded_slowly, pages):

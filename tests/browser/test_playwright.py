@@ -116,6 +116,7 @@ def test_what_comes_later_is_seen_by_every_wait_and_at_the_same_moment_again(del
     assert seen[-1] == seen[-2]
 
 
+@pytest.mark.sweep
 def test_the_page_keeps_up_with_a_program_that_sleeps(drive):
     def work(page, handed, llm):
         page.click("#go")

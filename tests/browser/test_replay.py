@@ -86,7 +86,6 @@ def test_a_window_fonts_language_and_time_zone_make_no_difference(
     assert replay(tmp_path, *args, DISPLAY=display.name, **elsewhere) == plain
 
 
-@pytest.mark.sweep
 @pytest.mark.parametrize("selected", ["few"], indirect=True)
 def test_a_grid_workers_and_their_order_make_no_difference(plain, selected, tmp_path, grid):
     """Each worker serves its pages at a port after the one that is given."""
@@ -149,6 +148,7 @@ CLUMSY = """
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.own_browser
 def test_an_item_whose_browser_dies_is_run_again_once_and_loses_no_completion(project, monkeypatch):
     monkeypatch.setenv("KILL", "1")

@@ -316,6 +316,7 @@ def pages(browser, tmp_path_factory):
     return pages
 
 
+@pytest.mark.sweep
 def test_the_end_is_on_the_next_screen_at_a_time_of_the_pages_clock(pages):
     env = pages.open("work")
     seen = env.reset()

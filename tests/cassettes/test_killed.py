@@ -109,6 +109,7 @@ def test_two_killed_workers_lose_one_call_each_at_most(recording):
     assert needed < len(recording.server.requests) <= needed + 2
 
 
+@pytest.mark.sweep
 def test_a_worker_makes_no_call_after_the_end_of_its_controller(recording):
     recording.kill(2, NEW, "-n1", kill=lambda pid: os.kill(pid, signal.SIGTERM))
     wait_until(lambda: recording.calls() == 2)

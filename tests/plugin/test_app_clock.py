@@ -99,6 +99,7 @@ def test_pages_begin_when_they_are_recorded_with_ids_of_their_trial(looks, app_p
     assert [head["clock"] for head in heads(app_pages)] == [days, days + LATER]
 
 
+@pytest.mark.sweep
 def test_what_is_recorded_without_a_clock_keeps_that_of_2020_and_its_ids(looks, app_pages, days):
     looks(app_pages.record)
     for tape in app_pages.path.glob("cassettes/**/*.traffic.jsonl"):

@@ -560,6 +560,7 @@ def test_a_request_of_an_app_is_refused_once(play, button):
     assert 'text "200 saved"' in prompts[2]
 
 
+@pytest.mark.sweep
 @BUTTONS
 def test_a_request_of_an_app_is_answered_late(play, button):
     prompts = play(

@@ -183,6 +183,7 @@ def test_an_item_without_a_model_call_does_not_keep_others_from_being_recorded(a
     app.replay(agent, passed=1, failed=1)
 
 
+@pytest.mark.sweep
 def test_an_app_that_shows_the_time_is_named_when_it_is_recorded_again(app):
     said = "*add-note/1: after the same actions, the app shows something else*AppTask(scrub=*"
 
@@ -356,6 +357,7 @@ def certify(app, monkeypatch, capsys):
     return run
 
 
+@pytest.mark.sweep
 def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, monkeypatch):
     """Whatever the project's agent, model and options are, which have no part in it."""
     monkeypatch.setattr(certified_apps, "PAUSE", 0.01)
@@ -429,6 +431,7 @@ def test_certify_begins_tasks_several_times_and_says_what_differs(app, certify, 
     assert not app.path.joinpath("cassettes").exists()
 
 
+@pytest.mark.sweep
 def test_certify_takes_the_recorded_actions_on_the_app(recorded, certify, monkeypatch):
     """Behind a login, the first page says nothing."""
     monkeypatch.setattr(certified_apps, "PAUSE", 0.01)
@@ -624,6 +627,7 @@ def test_a_recording_of_more_trials_than_are_played_is_made_anew(tried):
     tried.replay(passed=1)
 
 
+@pytest.mark.sweep
 def test_pictures_of_an_unsolved_item_are_those_of_its_tape(tries):
     tries.server.reply = lambda prompt: "3"
     for run in (tries.record, tries.runpytest):
@@ -636,6 +640,7 @@ def test_pictures_of_an_unsolved_item_are_those_of_its_tape(tries):
         shutil.rmtree(report)
 
 
+@pytest.mark.sweep
 @pytest.mark.own_browser
 def test_an_app_begins_again_where_the_browser_is_lost(tries):
     change(tries, "CRASHES = 0", "CRASHES = 1")

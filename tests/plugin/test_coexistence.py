@@ -199,6 +199,7 @@ MOCKED = """
 """
 
 
+@pytest.mark.sweep
 def test_mocks_of_the_clients_http_library_do_not_take_the_recordings_calls(project):
     """The worker is a process in which nothing has imported the client yet."""
     project.server.reply = solve_menu

@@ -277,6 +277,7 @@ def test_workers_make_no_more_calls_once_the_controller_is_interrupted(
     assert len(chat_server.requests) == 1
 
 
+@pytest.mark.sweep
 def test_a_recording_removes_the_folder_of_a_run_that_was_killed_and_of_no_other(
     project, chat_server, stopped, tmp_path
 ):
@@ -309,6 +310,7 @@ def test_a_recording_removes_the_folder_of_a_run_that_was_killed_and_of_no_other
     assert [folder.name for folder in folders()] == ["miniwob-rescued-x"]
 
 
+@pytest.mark.sweep
 def test_workers_make_no_more_calls_once_a_failure_is_the_last(project, chat_server, stopped):
     under_way = threading.Event()
 

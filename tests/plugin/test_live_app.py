@@ -224,6 +224,7 @@ def test_a_judge_that_has_changed_is_drift_until_it_has_judged_the_app(shop):
     shop.replay(passed=2)
 
 
+@pytest.mark.sweep
 def test_a_setup_is_taken_over_only_with_a_solved_item(shop):
     source = shop.test_file.read_text().replace('["tea", "rice"]', '[*("tea", "rice")]')
     shop.test_file.write_text(source)
@@ -239,6 +240,7 @@ def test_a_setup_is_taken_over_only_with_a_solved_item(shop):
     shop.replay("-k", "see", passed=1)
 
 
+@pytest.mark.sweep
 def test_a_recording_that_does_not_know_its_judge_is_told_so_once(shop):
     for tape in shop.path.glob("cassettes/*/*/*/1.traffic.jsonl"):
         head, *others = tape.read_text().splitlines(keepends=True)

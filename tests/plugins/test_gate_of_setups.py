@@ -64,6 +64,7 @@ def test_two_of_one_run_are_compared_round_by_round_and_replay_to_the_same(two):
     assert written[0] == written[1]
 
 
+@pytest.mark.sweep
 def test_the_first_is_that_of_the_marker_or_the_one_that_is_named(two, capsys):
     two.record(SMALL, "--miniwob-results=r.jsonl")
     named = f"--miniwob-baseline=setup:{NEW}"
@@ -83,6 +84,7 @@ def test_the_first_is_that_of_the_marker_or_the_one_that_is_named(two, capsys):
     assert "partial run (decided by 10 items, others" in capsys.readouterr().err
 
 
+@pytest.mark.sweep
 def test_more_seeds_are_for_both(two):
     two.server.reply = solve
     result = two.record(SMALL, GATE)

@@ -49,7 +49,6 @@ def on_grid(grid):
         browser.close()
 
 
-@pytest.mark.sweep
 def test_a_full_grid_is_waited_for_and_one_that_stays_full_says_what_to_do(on_grid, grid):
     first, second = on_grid("gw0"), on_grid("gw1", {"se:name": "nightly"})
     assert first.driver.session_id != second.driver.session_id

@@ -79,6 +79,7 @@ def test_a_command_line_is_an_agent(project):
     result.stdout.fnmatch_lines(["- Click Yes. Trial 1.", "+ Click Yes. Try 1.", "*1 drifted in*"])
 
 
+@pytest.mark.sweep
 def test_a_program_is_started_again_while_it_may(project):
     more = f', agents=[Program({PYTHON.split()!r}, name="again", trials=3)]'
     project.makepyfile(TEST_FILE.replace("{more}", more))
@@ -228,6 +229,7 @@ def test_a_path_alone_is_a_program_too(command, name):
     assert (agent.name, agent.command) == (name, command.split())
 
 
+@pytest.mark.sweep
 def test_the_parameter_that_is_proposed_works_when_pasted(project):
     """The page's clock stands at another day, so the date is the program's; the id may be its."""
     before = 'page.click(ask(f"'
@@ -322,6 +324,7 @@ def test_a_run_becomes_a_test_that_a_grader_judges(capture, capfd):
     assert '@pytest.mark.xfail(reason="unsolved: never: failed")' in test.read_text()
 
 
+@pytest.mark.sweep
 def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capfd):
     assert capture("--goal=Buy bread", "--start=/none", "--name=bread", "--keep") == 1
     said = capfd.readouterr().out

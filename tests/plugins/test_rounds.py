@@ -67,6 +67,7 @@ class TestDecision:
         written = [(project.path / f"{name}.jsonl").read_bytes() for name in ("new", "again")]
         assert written[0] == written[1]
 
+    @pytest.mark.sweep
     def test_a_run_ends_with_the_round_that_rules_a_loss_out(self, project):
         """By hand: with nothing lost of n, 10 points are ruled out from 9 z² items; z is 2.27."""
         project.server.reply = solve
@@ -78,6 +79,7 @@ class TestDecision:
         again = project.runpytest(*JUDGED)
         assert (again.ret, again.parseoutcomes()) == (0, {"passed": 50, "skipped": 10})
 
+    @pytest.mark.sweep
     def test_what_all_rounds_do_not_decide_is_inconclusive(self, project):
         lost = re.compile(r"Save, for click-tab 1?[12]\b")
         project.server.reply = lambda prompt: (fail if lost.search(prompt) else solve)(prompt)
@@ -88,6 +90,7 @@ class TestDecision:
         assert "-> record more seeds, at the baseline's commit first" in judged(result)
         assert "not decided in round 6 of 6, 60 of 60 items" in judged(result)
 
+    @pytest.mark.sweep
     def test_at_the_commit_of_the_baseline_more_seeds_are_recorded(self, project):
         shutil.rmtree(project.path / "prompts")
         shutil.copytree(REFLECTIVE_PROMPTS, project.path / "prompts")
@@ -135,6 +138,7 @@ PACE = """
 
 
 class TestRecording:
+    @pytest.mark.sweep
     def test_a_budget_that_ends_within_a_round_says_what_is_left(self, project):
         project.server.reply = fail
         result = project.record(*JUDGED, "--miniwob-max-calls=15")
@@ -152,6 +156,7 @@ class TestRecording:
         (pending,) = project.path.glob("**/*pending*.jsonl")
         assert len(pending.read_text("utf-8").splitlines()) == 10
 
+    @pytest.mark.sweep
     def test_a_round_that_is_not_recorded_is_no_error_in_a_replay(self, project):
         project.server.reply = solve
         project.record(*JUDGED, "--miniwob-max-calls=20")
@@ -159,6 +164,7 @@ class TestRecording:
         assert "errors" not in result.parseoutcomes()
         assert result.ret == 1
 
+    @pytest.mark.sweep
     @pytest.mark.parametrize("old", [False, True], ids=["no tapes", "tapes of the baseline"])
     def test_shards_record_a_round_each_time(self, project, capsys, monkeypatch, old):
         monkeypatch.chdir(project.path)
