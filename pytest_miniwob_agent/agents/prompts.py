@@ -62,7 +62,8 @@ class Prompts:
         users_folder: the user's prompts; each file replaces the agent's of the same name.
 
     Raises:
-        UsageError: the user's folder does not exist, or a file in it has the name of no prompt.
+        UsageError: the user's folder does not exist, or a file in it has the name of no prompt or
+            not the values of the agent's.
     """
 
     def __init__(self, built_in_folder: Path, users_folder: str | Path | None = None) -> None:
@@ -79,6 +80,8 @@ class Prompts:
                     f"--miniwob-prompts: {path}: the agent has no such prompt{hint}; it has "
                     f"{', '.join(known)}"
                 )
+            replaced = _read(self._files[path.stem])
+            _check(path, _read(path), replaced.get_identifiers())
             self._files[path.stem] = path
 
     def fill(self, name: str, /, **values: str) -> Prompt:
@@ -88,22 +91,30 @@ class Prompts:
             UsageError: the file names an unknown value, or lacks one.
         """
         path = self._files[name]
-        text = path.read_text(encoding="utf-8").strip()
-        template = Template(text)
-        if not template.is_valid():
-            raise UsageError(f"{path}: a $ without a name; write $$ for a dollar sign")
-        names = set(template.get_identifiers())
-        if names == values.keys():
-            prompt = Prompt(template.substitute(values), values.values())
-            prompt.files = {f"{name}.txt": digest(text), **prompt.files}
-            return prompt
-        if unknown := names - values.keys():
-            problem = f"has no value {_placeholders(unknown)}"
-        else:
-            problem = f"must contain {_placeholders(values.keys() - names)}"
-        raise UsageError(
-            f"{path}: this prompt {problem}; its values are {_placeholders(values) or 'none'}"
-        )
+        template = _read(path)
+        _check(path, template, values)
+        prompt = Prompt(template.substitute(values), values.values())
+        prompt.files = {f"{name}.txt": digest(template.template), **prompt.files}
+        return prompt
+
+
+def _read(path: Path) -> Template:
+    return Template(path.read_text(encoding="utf-8").strip())
+
+
+def _check(path: Path, template: Template, values: Iterable[str]) -> None:
+    if not template.is_valid():
+        raise UsageError(f"{path}: a $ without a name; write $$ for a dollar sign")
+    names, known = set(template.get_identifiers()), {*values}
+    if names == known:
+        return
+    if unknown := names - known:
+        problem = f"has no value {_placeholders(unknown)}"
+    else:
+        problem = f"must contain {_placeholders(known - names)}"
+    raise UsageError(
+        f"{path}: this prompt {problem}; its values are {_placeholders(known) or 'none'}"
+    )
 
 
 def _placeholders(names: Iterable[str]) -> str:

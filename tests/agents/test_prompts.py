@@ -38,10 +38,24 @@ def test_a_value_may_have_any_name(tmp_path):
         ("$action $screen for 5$", r"ground\.txt: a \$ without a name"),
     ],
 )
-def test_a_text_with_other_values_is_refused(tmp_path, text, message):
+def test_a_text_with_other_values_is_refused_before_it_is_needed(tmp_path, text, message):
     (tmp_path / "ground.txt").write_text(text)
     with pytest.raises(UsageError, match=message):
-        Prompts(REFLECTIVE_PROMPTS, tmp_path).fill("ground", action="A", screen="S")
+        Prompts(REFLECTIVE_PROMPTS, tmp_path)
+
+
+def test_an_agents_own_text_with_other_values_is_refused(tmp_path):
+    (tmp_path / "greet.txt").write_text("Hello $name.")
+    with pytest.raises(UsageError, match=r"greet\.txt: this prompt has no value \$name"):
+        Prompts(tmp_path).fill("greet")
+
+
+def test_a_recorded_item_whose_prompt_has_other_values_is_an_error_and_no_drift(record):
+    folder = record.mkdir("prompts")
+    (folder / "plan.txt").write_text("$actions $goal $screen", "utf-8")
+    result = record.runpytest("-k", "click-menu-2", "--miniwob-prompts=prompts")
+    assert result.parseoutcomes() == {"errors": 2, "deselected": 10}
+    assert "plan.txt: this prompt must contain $history; its values are" in result.stdout.str()
 
 
 def test_a_file_with_the_name_of_no_prompt_is_refused(tmp_path):
