@@ -47,6 +47,15 @@ def pairs(before, after, trials=5):
     return len(items), sum(old), sum(new), alone, low, high, p_changed(gains), by_page
 
 
+def texts(agent, item):
+    """The texts of the page as the first prompt has it."""
+    file = CASSETTES / agent / "claude" / item[0] / f"{item[1]}.yaml"
+    first, *_ = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)["interactions"]
+    prompt = first["request"]["body"]["messages"][-1]["content"]
+    page = prompt.partition("<body")[2].partition("</body>")[0]
+    return {" ".join(text.split()) for text in re.split("<[^>]*>", page)}
+
+
 @pytest.fixture(scope="module")
 def memories():
     return runs("memories")
@@ -81,6 +90,15 @@ class TestRCIAsPublished:
             "terminal": (13, 14),
             "enter-date": (15, 20),
         }
+
+    def test_pages_with_hidden_texts_are_all_solved(self, both):
+        hiding = [item for item in both[1] if texts("rci-as-published", item) - texts("rci", item)]
+        assert ("click-tab-2", 1000) in hiding
+        for run in both:
+            assert all(solved(run)[item] for item in hiding)
+        low, high = (round(100 * end) for end in exact_interval(len(hiding), len(hiding)))
+        told = f"{len(hiding)} pages that hide texts of their HTML at first ({low} to {high} %)"
+        assert told in PAGE
 
     def test_agent_grounding_was_asked_for_on_two_tasks(self, both):
         before, after = both
