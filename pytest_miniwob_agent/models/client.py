@@ -19,6 +19,7 @@ import openai
 from openai.resources.chat.completions import Completions
 
 from pytest_miniwob_agent.core.chat import ModelRequest, ModelResponse, Usage
+from pytest_miniwob_agent.core.data import canonical_json
 from pytest_miniwob_agent.core.errors import MiniwobError, ModelError, PermanentError, UsageError
 from pytest_miniwob_agent.core.events import Origin
 from pytest_miniwob_agent.core.secrets import mask
@@ -329,6 +330,7 @@ class LiveModel:
             server = self._keys.server(request) or str(self._client.base_url).rstrip("/")
             server = shown_url(server)
             if self._keys.named(request):
+                reason = reason.replace(": most servers' addresses end in /v1", " and the path")
                 reason = reason.replace("--miniwob-base-url", "--miniwob-upstream")
             return model_error(f"{purpose} call: {server} {mask(reason, known)}", cause)
 
@@ -351,7 +353,7 @@ class LiveModel:
         except openai.APIStatusError as error:
             names = self._keys.variables(self._keys.provider(request))
             advice = _advice_on_refusal(error, self._model, self._params, names)
-            reason = f"refused the call: {sanitize_line(error)}{_times(error.request)}"
+            reason = f"refused the call: {_refusal_text(error, known)}{_times(error.request)}"
             reason += f"; {advice}" if advice else ""
             raise failed(reason, error) from None
         except TypeError as error:
@@ -366,6 +368,15 @@ def _refusal(response: httpx.Response) -> ModelResponse:
     if isinstance(parsed_json(content), dict):
         return ModelResponse(content, status=status)
     return error_response(status, shorten(response.text))
+
+
+def _refusal_text(error: openai.APIStatusError, known: Collection[str]) -> str:
+    text = sanitize_line(error)
+    # The client leaves out what is not in OpenAI's form, such as Ollama's and FastAPI's.
+    if error.body and text == f"Error code: {error.status_code}":
+        said = error.body if isinstance(error.body, str) else canonical_json(error.body)
+        text += f" - {shorten(mask(said, known))}"
+    return text
 
 
 def _times(request: httpx.Request) -> str:

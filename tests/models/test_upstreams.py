@@ -335,6 +335,22 @@ def test_a_stream_that_ends_with_an_error_is_not_recorded(clients, server, kind,
     assert not clients.file("raw").exists()
 
 
+@pytest.mark.parametrize(
+    ("kind", "content", "status", "said"),
+    [
+        (JSON, b'{"error": "model is not loaded"}', 404, "Error code: 404 - model is not loaded; "),
+        (JSON, b'{"detail": "no such path"}', 404, 'Error code: 404 - {"detail":"no such path"}; '),
+        ("text/plain", b"Not Found", 404, "Error code: 404 - Not Found; "),
+        ("text/html", b"<p>Sign in</p>", 200, "to be recorded: '<p>Sign in</p>'; "),
+    ],
+)
+def test_what_a_server_says_is_shown_in_any_form(clients, server, kind, content, status, said):
+    server.answers["/v2/chat"] = (kind, content, status)
+    clients.run("Raw", errors=1)
+    output = clients.result.stdout.str()
+    assert f"{said}check --miniwob-upstream and the path" in output
+
+
 @pytest.mark.parametrize("upstreams", ["ollama", "Ollama=http://a", "v1=http://a", "a=ftp://a"])
 def test_a_wrong_name_or_address_is_an_error_that_shows_the_form(clients, upstreams):
     result = clients.runpytest(f"--miniwob-upstream={upstreams}")
