@@ -33,6 +33,9 @@ BEFORE = 24
 AGO = timedelta(minutes=10)
 """How long ago a time of day may be to be taken for that of the recording."""
 
+# Up to the end of a word with a digit, which may be another one in the next run.
+_NUMBERED = re.compile(r".*\d\S*", re.DOTALL)
+
 _MESSAGES = ("messages", "input", "contents")
 
 
@@ -150,7 +153,8 @@ def find_made_up(tape: Tape, seen: str, *, hidden: bool, live_clock: bool) -> li
         for own, text in _strings(call.body):
             for kind, before, value in _find(text):
                 if value not in seen and is_made_up(kind, value, own):
-                    found[Varying(kind, before)] = None
+                    before = _NUMBERED.sub("", before)
+                    found[Varying(kind, before if before.strip() else "")] = None
     return list(found)
 
 

@@ -127,6 +127,19 @@ TODAY = """
 """
 
 
+@pytest.mark.parametrize(
+    ("before", "mask"),
+    [
+        ("Today is ", "DATE.after('Today is ')"),
+        ("Step 2. Today is ", "DATE.after(' Today is ')"),
+        ("Run f7a3: ", "DATE"),
+    ],
+)
+def test_a_mask_does_not_depend_on_a_number_before_it(client, before, mask):
+    recorded = client(TODAY.replace("Today is ", before), record="new_episodes")
+    assert pasted(recorded).endswith(f"return masked(request, {mask})")
+
+
 def test_what_was_deferred_is_searched_once_it_is_answered(client, project):
     client(TODAY, record="defer").stdout.no_fnmatch_line("*will differ in the next run*")
     [line] = (project.path / ".miniwob" / "pending.jsonl").read_text().splitlines()
