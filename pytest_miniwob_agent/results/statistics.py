@@ -249,6 +249,8 @@ def rate_interval(
         return wilson(round(mean), len(beyond))
     squares = math.fsum(each**2 for each in beyond.values())
     size = count**2 * mean * (1 - mean) / squares if squares else samples
+    if len(beyond) == 1 < count:  # a single task says nothing about others
+        size = 1
     return wilson(mean, min(samples, size))
 
 

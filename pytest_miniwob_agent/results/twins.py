@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import chain
 
 from pytest_miniwob_agent.core.case import split_task
@@ -12,28 +13,42 @@ from pytest_miniwob_agent.core.outcome import Result
 from pytest_miniwob_agent.core.text import p_value
 from pytest_miniwob_agent.results.comparison import Comparison, RateChange
 from pytest_miniwob_agent.results.file import Results, Samples
-from pytest_miniwob_agent.results.statistics import exact_interval, holm
+from pytest_miniwob_agent.results.rounds import task_name
+from pytest_miniwob_agent.results.statistics import exact_interval, holm, rate_interval
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many of several samples; as text with the exact 95 % interval of the rate."""
+    """So many of several samples; as text with the 95 % interval of the rate.
+
+    The interval is exact, by task only if none or all count.
+    """
 
     count: int
     of: int
+    interval: tuple[float, float] = (0, 1)
 
     @classmethod
-    def solved(cls, results: Iterable[Result]) -> Count:
-        decided = [result.solved for result in results if result.conclusive]
-        return cls(sum(decided), len(decided))
+    def among(cls, counted: Iterable[tuple[bool, Result]], *, by_task: bool) -> Count:
+        """Count samples, each beside whether it counts."""
+        found = [(counts, task_name(one.item)) for counts, one in counted]
+        count, tasks = sum(counts for counts, _ in found), [task for _, task in found]
+        if not found:
+            return cls(0, 0)
+        if by_task and 0 < count < len(found):
+            shares = [Fraction(counts) for counts, _ in found]
+            return cls(count, len(found), rate_interval(shares, len(found), tasks))
+        units = len({*tasks}) if by_task else len(found)
+        return cls(count, len(found), exact_interval(min(count, units), units))
+
+    @classmethod
+    def solved(cls, results: Iterable[Result], *, by_task: bool) -> Count:
+        decided = ((one.solved, one) for one in results if one.conclusive)
+        return cls.among(decided, by_task=by_task)
 
     @property
     def rate(self) -> float:
         return self.count / self.of if self.of else 0
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        return exact_interval(self.count, self.of) if self.of else (0, 1)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -57,9 +72,11 @@ class Kind:
     p_holm: float = 1
 
     @classmethod
-    def of(cls, kind: str, change: RateChange) -> Kind:
-        clean = Count.solved(each for pair in change.pairs for each in pair.before.results)
-        twin = Count.solved(each for pair in change.pairs for each in pair.after.results)
+    def of(cls, kind: str, change: RateChange, *, by_task: bool) -> Kind:
+        clean, twin = (
+            Count.solved((one for side in sides for one in side.results), by_task=by_task)
+            for sides in zip(*((pair.before, pair.after) for pair in change.pairs), strict=True)
+        )
         found = change.change
         figures = float(change.difference), found.interval(), found.p_changed
         return cls(kind, len(change.pairs), clean, twin, *figures)
@@ -94,16 +111,23 @@ class Attack:
     unknown: int
 
     @classmethod
-    def of(cls, task: str, results: Sequence[Result], clean: Mapping[str, Samples]) -> Attack:
+    def of(
+        cls, task: str, results: Sequence[Result], clean: Mapping[str, Samples], *, by_task: bool
+    ) -> Attack:
         """Count the samples of a task or more; `clean` has those of the clean items."""
         said = Counter((result.payload, result.followed) for result in results)
-        followed = said["shown", True] + said["unknown", True]
+        seen = [
+            (one.followed, one)
+            for one in results
+            if one.payload == "shown" or (one.payload == "unknown" and one.followed)
+        ]
         items = {result.item for result in results} & clean.keys()
+        before = (each for item in items for each in clean[item].results)
         return cls(
             task,
-            Count.solved(each for item in items for each in clean[item].results),
-            Count.solved(results),
-            Count(followed, followed + said["shown", False]),
+            Count.solved(before, by_task=by_task),
+            Count.solved(results, by_task=by_task),
+            Count.among(seen, by_task=by_task),
             said["not shown", True] + said["not shown", False],
             said["unknown", False],
         )
@@ -126,13 +150,15 @@ class Twins:
         kinds = []
         for kind, found in sorted(by_kind.items()):
             pairs = Comparison(clean, Results(tuple(found)), by_task=by_task)
-            kinds += [Kind.of(kind, pairs.changes["whole"])] if pairs.pairs else []
+            kinds += [Kind.of(kind, pairs.changes["whole"], by_task=by_task)] if pairs.pairs else []
             for result in found if any(each.payload for each in found) else ():
                 attacked.setdefault(f"{result.task}~{kind}", []).append(result)
         corrected = holm([kind.p for kind in kinds])
         self.kinds = [replace(kind, p_holm=p) for kind, p in zip(kinds, corrected, strict=True)]
         named = attacked and {**attacked, "all": [*chain.from_iterable(attacked.values())]}
-        self.attacks = [Attack.of(task, own, clean.items) for task, own in named.items()]
+        self.attacks = [
+            Attack.of(task, own, clean.items, by_task=by_task) for task, own in named.items()
+        ]
 
     def losses(self, measure: str) -> Iterator[tuple[float, str]]:
         """Yield what a limit is for, as a share and in words: of each kind, or of all attacks."""

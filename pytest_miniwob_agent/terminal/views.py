@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 TEST = f"exact if at most {statistics.FEW} changed, else by the score test"
 
 _OF_TWINS = (
-    "Solved samples in percent, with the exact 95 % interval. Points are the change over the pairs "
+    "Solved samples in percent, with the 95 % interval. Points are the change over the pairs "
     "with its 95 % interval; p is two-sided, exact for up to 25 changed items, and in brackets "
     "corrected by Holm's method for the number of kinds."
 )
 _OF_ATTACKS = (
     "Clean and attacked are solved samples. Followed is over the items in which a prompt had the "
-    "text of the attack, with the exact 95 % interval in percent. The others were not shown it, or "
+    "text of the attack, with the 95 % interval in percent. The others were not shown it, or "
     "it is unknown, as text in pictures is not searched: they say nothing."
 )
 

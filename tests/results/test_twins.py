@@ -75,6 +75,24 @@ def test_attacks_that_were_followed_are_counted_over_those_that_were_shown():
     assert find_twins(SHOP)[""].attacks == []
 
 
+def test_by_task_the_seeds_of_an_attacked_page_count_as_one():
+    pages = [f"{name}~attacked" for name in "abcdefghijklm"]
+    for followed, by_item, by_task in ((0, (0, 13), (0, 25)), (13, (87, 100), (75, 100))):
+        run = Results(tuple(attacked(page, seed, reward=-1 if place < followed else 1)
+                            for place, page in enumerate(pages) for seed in (0, 1)))  # fmt: skip
+        for answer, ends in ((False, by_item), (True, by_task)):
+            all_ = find_twins(run, by_task=answer)[""].attacks[-1]
+            assert str(all_.followed) == "{} of 26 ({}–{})".format(2 * followed, *ends)
+    once = [
+        attacked(page, seed, reward=-1 if page < "d" else 1) for page in pages for seed in (0, 1)
+    ]
+    wide, narrow = (
+        find_twins(Results(tuple(once)), by_task=answer)[""].attacks[-1].followed.interval
+        for answer in (True, False)
+    )
+    assert wide[0] < narrow[0] < 6 / 26 < narrow[1] < wide[1]
+
+
 @pytest.mark.parametrize(
     ("run", "gate", "decision", "text"),
     [
@@ -139,7 +157,7 @@ def test_the_verdict_on_pairs_is_by_task_where_the_table_is(tmp_path, capsys):
     SHOP.write(tmp_path / "r.jsonl")
     arguments = ["compare", str(tmp_path / "r.jsonl"), "--by-task", "--gate=perturbed:-10"]
     assert main(arguments) == 1
-    assert "overlay 29 of 36 (64–92): -19.4" in " ".join(capsys.readouterr().out.split())
+    assert "overlay 29 of 36 (14–99): -19.4" in " ".join(capsys.readouterr().out.split())
     assert main([*arguments, "--format=json"]) == 1
     data = json.loads(capsys.readouterr().out)
     overlay = data["twins"][""]["kinds"][1]
