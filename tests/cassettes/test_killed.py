@@ -117,7 +117,8 @@ def test_a_worker_makes_no_call_after_the_end_of_its_controller(recording):
     assert len(recording.server.requests) == 2
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n1", marks=pytest.mark.sweep)])
+@pytest.mark.sweep
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
 def test_a_recording_says_that_it_waits_for_another(recording, monkeypatch, workers):
     """The other process has the item's lock until this one has said so."""
     recording.record().assert_outcomes(passed=1)

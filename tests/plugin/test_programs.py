@@ -48,7 +48,8 @@ def project(pytester, chat_server):
     return Project(pytester, chat_server)
 
 
-@pytest.mark.parametrize("calls", [True, pytest.param(False, marks=pytest.mark.sweep)])
+@pytest.mark.sweep
+@pytest.mark.parametrize("calls", [True, False])
 def test_a_recording_notes_how_long_a_program_sleeps(
     calls, pytester, chat_server, monkeypatch, capsys
 ):

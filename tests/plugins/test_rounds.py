@@ -106,6 +106,7 @@ class TestDecision:
         assert "decided in round 1 of 4, 10 of 40 items" in judged(result)
         assert "left out on purpose: 20 items of the baseline" in judged(result)
 
+    @pytest.mark.sweep
     def test_what_workers_play_ahead_does_not_drift(self, project):
         """Rounds that were not recorded again have the tapes of the baseline."""
         record_baseline(project)
