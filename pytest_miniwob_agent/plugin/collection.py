@@ -189,7 +189,11 @@ def _plugins_arguments(
     kwargs = dict(marker.kwargs)
     found: dict[str, Any] = {}
     for readers in joined(config.hook.pytest_miniwob_marker_arguments()):
-        found |= {name: read(kwargs.pop(name)) for name, read in readers.items() if name in kwargs}
+        for name in readers.keys() & kwargs.keys():
+            try:
+                found[name] = readers[name](kwargs.pop(name))
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"the miniwob marker's {name} is not valid: {error}") from None
     return pytest.Mark(marker.name, marker.args, kwargs, _ispytest=True), found
 
 

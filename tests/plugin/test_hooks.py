@@ -225,6 +225,16 @@ def test_a_package_adds_fields_of_results_and_a_gate_that_judges_them(record, ca
     wrong.stderr.fnmatch_lines(["*brief takes a number, not 'x'*"])
 
 
+def test_a_wrong_value_of_an_argument_of_a_plugin_is_named(project):
+    project.makeconftest("def pytest_miniwob_marker_arguments():\n    return {'most': int}")
+    source = project.test_file.read_text()
+    project.test_file.write_text(source.replace("seeds=", "most='x', seeds="))
+    result = project.runpytest()
+    result.stdout.fnmatch_lines(["*the miniwob marker's most is not valid: invalid literal*'x'"])
+    project.test_file.write_text(source.replace("seeds=", "most='7', seeds="))
+    assert project.runpytest("--collect-only", "-q").ret == pytest.ExitCode.OK
+
+
 ASK = """
     from pytest_miniwob_agent import API, Completion, Message
 
