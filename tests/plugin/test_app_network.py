@@ -9,12 +9,18 @@ APP = '''
     import pytest
 
     PAGE = """<!DOCTYPE html><script src=/lib.js integrity="sha384-DIGEST"></script>
+        <script type=importmap>
+        {"imports": {"own": "/own.js"}, "integrity": {"/own.js": "WRONG"}}</script>
         <script src=/wide.js></script><button onclick=ask()>Ask</button><script>
         const show = (text) => document.body.insertAdjacentHTML("beforeend", `<p>${text}</p>`);
         const PATHS = ["closed", "short", "cut", "old", "packed", "lines", "flaky", "flaky",
           "early", "parts", "head", "away"];
+        const added = document.createElement("script");
+        Object.assign(added, { src: "/added.js", integrity: "WRONG" });
+        document.head.append(added);
         const ask = async () => {
-          show(`${self.lib} ${self.wide}`);
+          const { own } = await import("own");
+          show(`${self.lib} ${self.wide} ${own} ${self.added} ${added.integrity === "WRONG"}`);
           for (const path of PATHS) {
             try {
               const answer = await fetch(path, { method: path === "head" ? "HEAD" : "GET" });
@@ -43,7 +49,11 @@ APP = '''
         script, html = "Content-Type: text/javascript", "Content-Type: text/html"
         cut = f"{OK}Transfer-Encoding: chunked\\r\\nContent-Type: %s\\r\\n\\r\\n9\\r\\nab"
         return {
-            "/": lambda: HINTS.encode() + answer(PAGE.replace("DIGEST", digest), html),
+            "/": lambda: HINTS.encode() + answer(
+                PAGE.replace("DIGEST", digest).replace("WRONG", f"sha384-{'A' * 64}"), html
+            ),
+            "/own.js": lambda: answer("export const own = true", script),
+            "/added.js": lambda: answer("self.added = true", script),
             "/lib.js": lambda: answer(lib, script),
             "/wide.js": lambda: answer(wide, script),
             "/closed": lambda: b"",
@@ -75,7 +85,7 @@ APP = '''
 '''
 
 ANSWERS = """
-    true http://app.localhost
+    true http://app.localhost true true true
     closed TypeError
     short TypeError
     cut TypeError

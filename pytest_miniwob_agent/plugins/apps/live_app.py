@@ -59,10 +59,13 @@ PART = 2**16
 STREAMED = re.compile(r"text/event-stream|ndjson|jsonl", re.IGNORECASE)
 """Media types of answers that `fetch` gets in parts, as they come."""
 
-# The digest of a script or style in a page: what it names may be rewritten for the page.
+# The digests of scripts and styles in a page, which may be rewritten for it. Those that scripts set
+# have no effect (browser/page/work.js).
 _INTEGRITY = re.compile(
     r"""(<(?:link|script)\b[^>]*?)\s+integrity\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE
 )
+
+_IMPORT_MAP = re.compile(r"<script\b[^>]*\bimportmap\b.*?</script", re.IGNORECASE | re.DOTALL)
 
 LENGTH = "content-length"
 PLACE = frozenset(
@@ -400,6 +403,7 @@ class LiveApp:
             told = self._text_to_page(text)
             if "html" in content:
                 told = _INTEGRITY.sub(r"\1", told)
+                told = _IMPORT_MAP.sub(lambda found: found[0].replace('"integrity"', '""'), told)
             if told != text:
                 body = told.encode(charset, "surrogateescape")
         origin = url_origin(request.url)
