@@ -226,7 +226,8 @@ def exact_interval(count: int, of: int) -> tuple[float, float]:
             math.comb(of, n) * rate**n * (1 - rate) ** (of - n) for n in range(least, of + 1)
         )
 
-    low = border(lambda rate: at_least(count, rate) >= 0.025, 0.0, 1.0)
+    # At zero the search ends at the smallest rate that it tries.
+    low = border(lambda rate: at_least(count, rate) >= 0.025, 0.0, 1.0) if count else 0.0
     high = border(lambda rate: 1 - at_least(count + 1, rate) <= 0.025, 0.0, 1.0)
     return low, high
 

@@ -52,6 +52,11 @@ def test_kappa_is_undefined_if_all_items_have_one_answer(judges, word, verb):
     assert f"kappa      undefined: people and judge {verb} all items\n" in output
 
 
+def test_an_interval_that_begins_at_zero_says_so(judges):
+    _, output, _ = judges(f"{HEADING}a,yes,no\n")
+    assert output.startswith("agreement  0 % (0 of 1 item), 0 to 97.5 %\n")
+
+
 def test_a_file_of_a_spreadsheet_with_other_columns_is_read(judges):
     status, output, _ = judges(
         b"\xef\xbb\xbfverdict,who,item,label\r\nno,Ann,a,no\r\nyes,,b,yes\r\n"
