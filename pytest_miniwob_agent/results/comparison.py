@@ -178,7 +178,7 @@ class Comparison:
         """Return the changes of the mean grade of the items by a grader, item by item or task."""
         found: dict[str, list[float]] = defaultdict(list)
         for pair in self.pairs:
-            before, after = (_mean_grade(side, grader) for side in pair.compared)
+            before, after = (_mean_grade(side.results, grader) for side in pair.compared)
             if before is not None and after is not None:
                 found[pair.task if self.by_task else pair.item].append(after - before)
         return list(found.values())
@@ -263,6 +263,14 @@ class Comparison:
                 name: add_tokens(getattr(result.tokens, name) for result in results)
                 for name in ("prompt", "completion")
             }
+            for side, results in self._compared.items()
+        }
+
+    @property
+    def grades(self) -> dict[str, dict[str, float | None]]:
+        """Mean grade over the pairs, `before` and `after`: by grader of the later run."""
+        return {
+            side: {name: _mean_grade(results, name) for name in sorted(self.graders)}
             for side, results in self._compared.items()
         }
 
@@ -408,8 +416,8 @@ def measured(
     return Growth(measure, total, *ratio_interval(old, new, alpha), median(ratios), by, alpha)
 
 
-def _mean_grade(samples: Samples, grader: str) -> float | None:
-    grades = [grade for result in samples.results for grade in result.grades]
+def _mean_grade(results: Iterable[Result], grader: str) -> float | None:
+    grades = [grade for result in results for grade in result.grades]
     scores = [grade.score for grade in grades if grade.grader == grader]
     return math.fsum(scores) / len(scores) if scores else None
 

@@ -120,6 +120,7 @@ class ComparisonView:
             },
             "calls": both.calls,
             "tokens": both.tokens,
+            "grades": both.grades,
             "gate": verdict and _verdict_data(verdict),
         }
 
@@ -166,6 +167,10 @@ class ComparisonView:
             ]
             if both.pairs:
                 remarks.append(f"{title}: {'; '.join(parts)}")
+        for name in both.grades["after"]:
+            means = (both.grades[side][name] for side in ("before", "after"))
+            change = " -> ".join("none" if mean is None else percent(mean) for mean in means)
+            remarks.append(f"mean grade by {name}: {change} %")
         if both.missing:
             remarks.append(f"only before: {listed(both.missing, 20)}")
         if both.new:

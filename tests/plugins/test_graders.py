@@ -88,6 +88,20 @@ def test_the_shown_episode_and_the_table_have_a_grade_of_each_grader(run, projec
     assert (row["reason"], row["grades"]) == (said[0], "; ".join(said))
 
 
+def test_a_comparison_has_the_mean_grade_of_each_grader(run, project, call):
+    run("polite", verdict="0.75", failed=1)
+    (project.path / "r.jsonl").rename(project.path / "base.jsonl")
+    run("polite, calm", verdict="0.5", failed=1)
+    _, said, _ = call("compare", "base.jsonl", "r.jsonl")
+    lines = said.splitlines()
+    assert "mean grade by polite: 75 -> 50 %" in lines
+    assert "mean grade by calm: none -> 100 %" in lines
+    _, said, _ = call("compare", "base.jsonl", "r.jsonl", "--format", "json")
+    assert json.loads(said)["grades"] == {
+        "before": {"calm": None, "polite": 0.75}, "after": {"calm": 1, "polite": 0.5}
+    }  # fmt: skip
+
+
 def test_graders_of_the_ini_file_are_those_of_all_items(run, project):
     project.makepyfile(mine="def brief(episode):\n    return episode.steps < 2")
     _, row = run("calm", ini="miniwob_graders = mine:brief\n", failed=1)

@@ -222,7 +222,7 @@ def test_json_has_rates_items_tokens_and_the_gate(files, capsys):
     data = json.loads(capsys.readouterr().out)
     assert set(data) == {
         "miniwob_compare", "setup", "warnings", "partial", "rates", "by_task", "items",
-        "missing", "new", "unclear", "calls", "tokens", "gate",
+        "missing", "new", "unclear", "calls", "tokens", "grades", "gate",
     }  # fmt: skip
     whole = data["rates"].pop("whole")
     assert (whole["items"], whole["worse"], whole["better"]) == (30, 2, 1)
