@@ -100,7 +100,7 @@ class Settings:
     )
     agent: str = option(
         "the agent: reflective, rci, webwise, tools, one of an installed package, module:Class, or "
-        "a program, such as 'node agent.mjs'",
+        "a program's command line",
         default="reflective",
         metavar="NAME",
         group="Agent",
