@@ -45,7 +45,7 @@ def check_figures(output):
 def without_figures(output):
     text = DRAWN.sub("", output).replace("\x1b[J", "")
     text = re.sub(r"recording 12 items: .*?\n\n", "\n", text, flags=re.DOTALL)
-    lines = re.sub(r"\d+\.\d+ ?s", "0 s", text).replace("=", "").splitlines()
+    lines = re.sub(r"\d+\.\d+ ?s( \(\d+:\d+:\d+\))?", "0 s", text).replace("=", "").splitlines()
     return [line.strip() for line in lines if not line.startswith(("model calls", "tokens", "mon"))]
 
 
