@@ -127,6 +127,8 @@ def test_the_page_of_hooks_has_all_of_them():
     hooks = [name for name in vars(hookspec) if name.startswith("pytest_miniwob_")]
     assert [name for name in hooks if f"`{name}(" not in page] == []
     assert [name for name in BUILTIN if f"`{name}`" not in page] == []
+    sections = page.split("\n### ")[1:]
+    assert [one for one in sections if "```python" not in one and "](#" not in one] == []
 
 
 def test_the_engine_knows_the_options_of_its_plugins():
