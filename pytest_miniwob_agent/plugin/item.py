@@ -6,7 +6,7 @@ import json
 import traceback
 from collections import ChainMap
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -48,9 +48,9 @@ from pytest_miniwob_agent.core.protocols import (
 from pytest_miniwob_agent.core.secrets import mask
 from pytest_miniwob_agent.core.text import sanitize_line, sanitize_lines
 from pytest_miniwob_agent.episode import run_episode
-from pytest_miniwob_agent.models.budget import ENDED, Budget, check_price
+from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.collection import Problem
-from pytest_miniwob_agent.plugin.models import make_server, open_recording
+from pytest_miniwob_agent.plugin.models import open_grader_model, open_recording
 from pytest_miniwob_agent.plugin.reading import get_test_id, known_secrets, record_item_command
 from pytest_miniwob_agent.plugin.state import STATE
 from pytest_miniwob_agent.plugin.tapes import Tapes
@@ -183,7 +183,7 @@ class ItemRun:
             result["extra"] = extra
             return episode
         except MiniwobError as error:
-            result, self.raised = self._inconclusive(error)
+            result, self.raised = _inconclusive(self._item, error)
             raise self.raised from None
         except SystemExit as error:  # which would keep pytest from tearing the item down
             said = f"the code of the item ends the process: exit({error.code!r})"
@@ -232,7 +232,7 @@ class ItemRun:
                 first = {"status": Status.UNSOLVED, "assertion": _failed_line(error)}
                 self._failed = self._failed or first
             case MiniwobError():
-                self._failed, self.raised = self._inconclusive(error)
+                self._failed, self.raised = _inconclusive(self._item, error)
                 self._failed |= {"episode": None}
                 return self.raised
             case Exception():
@@ -257,39 +257,12 @@ class ItemRun:
                 observer.after_item(self.outcome)
         return self.outcome
 
-    @contextmanager
     def open_grader_model(
         self, model: str, base_url: str | None, key_variable: str | None
-    ) -> Iterator[RecordedModel]:
-        """Yield a model for a grader, whose calls are on the item's tape but not the agent's.
-
-        Args:
-            model: its id.
-            base_url: its server; None for that of the run.
-            key_variable: the environment variable with its key; None for that of the run.
-
-        Raises:
-            UsageError: the item has no tape, or the model no price that a limit of cost needs.
-        """
-        llm, settings = self._recorded, self._settings
-        if llm is None:
-            raise UsageError(
-                "a grader's model is recorded with the item's calls, but the fixture miniwob_llm "
-                "gives a model of your own: ask a model in a function of yours instead"
-            )
-        if settings.max_cost is not None:
-            check_price(model, settings.prices)
-        server = make_server(
-            self._item.config,
-            llm.files,
-            model,
-            {} if base_url else settings.llm_params,  # of these, what is sent beside a call
-            base_url or settings.base_url,
-            key_variable or settings.key_variable,
-        )
-        server.unusable = llm.server.unusable
-        with closing(server):
-            yield llm.for_grader(model, server)
+    ) -> AbstractContextManager[RecordedModel]:
+        """Return a model for a grader (`models.open_grader_model`)."""
+        config = self._item.config
+        return open_grader_model(config, self._recorded, model, base_url, key_variable)
 
     def _observe(self, agent: str, model: str, page: Page | None) -> None:
         observe = self._item.config.hook.pytest_miniwob_observer
@@ -361,34 +334,35 @@ class ItemRun:
         events = () if episode else events
         return replace(outcome, episode=episode, events=events, request=request)
 
-    def _inconclusive(self, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:
-        result: dict[str, Any] = {}
-        match error:
-            case Pending():
-                result = {"request": error.request, "group": error.group}
-                result |= {"status": Status.WAITING}
-                return result, pytest.skip.Exception("waiting for a completion")
-            case BudgetReached():
-                if str(error) == ENDED:
-                    self._item.session.shouldstop = ENDED
-                result = {"status": Status.BUDGET, "message": str(error)}
-                again = Record(self._settings.record).again
-                return result, pytest.skip.Exception(f"{error}; {again} to continue from here")
-            case ModelError() if self._state.shared and (
-                reason := Budget(self._state.shared).stop_after(error)
-            ):
-                self._item.session.shouldstop = reason
-            case RecordingStopped():
-                self._item.session.shouldstop = str(error).splitlines()[0]
-            case Drift():
-                drift = DriftDetails(str(error), error.causes, error.changes, error.pictures)
-                result = {"status": Status.DRIFTED, "drift": drift}
-        message = str(error)
-        if isinstance(error, NotRecorded):
-            message = f"{message}{RECORD_IT}{record_item_command(self._item)}"
-        message = sanitize_lines(mask(message))
-        result |= {"error": type(error).__name__, "message": message}
-        return result, pytest.fail.Exception(message, pytrace=False)
+
+def _inconclusive(item: pytest.Item, error: MiniwobError) -> tuple[dict[str, Any], BaseException]:
+    """Return what the outcome has of an error of ours, and what to raise for it."""
+    result: dict[str, Any] = {}
+    state = item.config.stash[STATE]
+    match error:
+        case Pending():
+            result = {"request": error.request, "group": error.group}
+            result |= {"status": Status.WAITING}
+            return result, pytest.skip.Exception("waiting for a completion")
+        case BudgetReached():
+            if str(error) == ENDED:
+                item.session.shouldstop = ENDED
+            result = {"status": Status.BUDGET, "message": str(error)}
+            again = Record(state.settings.record).again
+            return result, pytest.skip.Exception(f"{error}; {again} to continue from here")
+        case ModelError() if state.shared and (reason := Budget(state.shared).stop_after(error)):
+            item.session.shouldstop = reason
+        case RecordingStopped():
+            item.session.shouldstop = str(error).splitlines()[0]
+        case Drift():
+            drift = DriftDetails(str(error), error.causes, error.changes, error.pictures)
+            result = {"status": Status.DRIFTED, "drift": drift}
+    message = str(error)
+    if isinstance(error, NotRecorded):
+        message = f"{message}{RECORD_IT}{record_item_command(item)}"
+    message = sanitize_lines(mask(message))
+    result |= {"error": type(error).__name__, "message": message}
+    return result, pytest.fail.Exception(message, pytrace=False)
 
 
 def _failure(error: BaseException) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pytest_miniwob_agent.cassettes.folder import find_family, model_folder, ste
 from pytest_miniwob_agent.core.errors import UsageError
 from pytest_miniwob_agent.core.protocols import Agent, Normalizer
 from pytest_miniwob_agent.models.apis import find_plugin
-from pytest_miniwob_agent.models.budget import Budget
+from pytest_miniwob_agent.models.budget import Budget, check_price
 from pytest_miniwob_agent.plugin.collection import Problem
 from pytest_miniwob_agent.plugin.state import STATE
 
@@ -68,7 +68,7 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
 
     normalize = agent.normalize if isinstance(agent, Normalizer) else None
     propose = getattr(agent, "propose_normalize", partial(propose_method, agent=agent))
-    server = make_server(
+    server = _make_server(
         item.config, files, model, settings.llm_params, settings.base_url, settings.key_variable
     )
     with closing(files), closing(server):
@@ -77,7 +77,48 @@ def open_recording(item: pytest.Item, problem: Problem, agent: Agent) -> Iterato
         )
 
 
-def make_server(
+@contextmanager
+def open_grader_model(
+    config: pytest.Config,
+    llm: RecordedModel | None,
+    model: str,
+    base_url: str | None,
+    key_variable: str | None,
+) -> Iterator[RecordedModel]:
+    """Yield a model for a grader, whose calls are on the item's tape but not the agent's.
+
+    Args:
+        config: the run's.
+        llm: the item's model; None if it has no tape.
+        model: the id of the grader's.
+        base_url: its server; None for that of the run.
+        key_variable: the environment variable with its key; None for that of the run.
+
+    Raises:
+        UsageError: the item has no tape, or the model no price that a limit of cost needs.
+    """
+    settings = config.stash[STATE].settings
+    if llm is None:
+        raise UsageError(
+            "a grader's model is recorded with the item's calls, but the fixture miniwob_llm "
+            "gives a model of your own: ask a model in a function of yours instead"
+        )
+    if settings.max_cost is not None:
+        check_price(model, settings.prices)
+    server = _make_server(
+        config,
+        llm.files,
+        model,
+        {} if base_url else settings.llm_params,  # of these, what is sent beside a call
+        base_url or settings.base_url,
+        key_variable or settings.key_variable,
+    )
+    server.unusable = llm.server.unusable
+    with closing(server):
+        yield llm.for_grader(model, server)
+
+
+def _make_server(
     config: pytest.Config,
     files: ItemFiles,
     model: str,
