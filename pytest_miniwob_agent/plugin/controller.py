@@ -29,6 +29,7 @@ from pytest_miniwob_agent.models.budget import ENDED, Budget
 from pytest_miniwob_agent.plugin.item import REMARK
 from pytest_miniwob_agent.plugin.reading import (
     SETTINGS,
+    blocked_options,
     known_secrets,
     read_options,
     read_settings,
@@ -148,6 +149,10 @@ class Controller:
             lines.append(f"miniwob answers: {self._pending.taken[0]}")
         if settings.shard is not None:
             lines.append("miniwob shard: {} of {}".format(*settings.shard))
+        config = self._session.config
+        for option, why in blocked_options(config):
+            if config.getini(option.ini):
+                lines.append(f"{option.ini} does nothing: {why}")
         return lines
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

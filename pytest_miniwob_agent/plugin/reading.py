@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -231,13 +231,19 @@ def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, i
     return group, splits
 
 
-def _check(config: pytest.Config, values: dict[str, Any]) -> None:
+def blocked_options(config: pytest.Config) -> Iterator[tuple[Option, str]]:
+    """Yield the options of plugins that are blocked, each with what to say of one that is given."""
     for plugin, builtin in BUILTIN.items():
-        for key in builtin.options:
-            option = Option(key=key, help="")
-            given = config.getoption(option.ini, None)
-            if given and not config.pluginmanager.has_plugin(plugin):
-                raise UsageError(f"{option.name}: {why_blocked(plugin)}")
+        if not config.pluginmanager.has_plugin(plugin):
+            yield from (
+                (Option(key=key, help=""), str(why_blocked(plugin))) for key in builtin.options
+            )
+
+
+def _check(config: pytest.Config, values: dict[str, Any]) -> None:
+    for option, why in blocked_options(config):
+        if config.getoption(option.ini, None):
+            raise UsageError(f"{option.name}: {why}")
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():

@@ -116,6 +116,10 @@ def test_what_belongs_to_a_blocked_plugin_is_named(project):
                 f"{option}: it belongs to the plugin {name}, which is blocked: "
                 f"leave out -p no:{name}"
             ) in result.stderr.str()
+    project.makeini("[pytest]\nminiwob_graders = g:polite\n")
+    project.runpytest("-pno:miniwob-graders").stdout.fnmatch_lines(
+        ["miniwob_graders does nothing: it belongs to the plugin miniwob-graders, which is*"]
+    )
     result = project.runpytest("-pno:miniwob-rci", "--miniwob-agent=rci")
     assert "agent 'rci': it belongs to the plugin miniwob-rci, which is" in result.stdout.str()
     result = project.runpytest("-pno:miniwob-rci", "--miniwob-agent=rcj")
