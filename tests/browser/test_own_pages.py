@@ -92,13 +92,17 @@ def test_buttons_and_actions_share_a_clipboard_until_the_next_trial(pages):
     assert "a text" in texts(click(env, seen, "Show").observation)
 
 
-def test_the_caret_is_where_the_mouse_selects_before_it_is_pressed_in_an_editor(pages):
+@pytest.mark.parametrize("place", ["root", "root.attachShadow({ mode: 'open' })"])
+def test_the_caret_is_where_the_mouse_selects_before_it_is_pressed_in_an_editor(pages, place):
     env, seen = pages.show(
-        """<div contenteditable id=box><p>one</p><p>two</p></div><p id=out>-</p><script>
-          box.onmousedown = () => { out.textContent = `at ${getSelection().anchorNode?.data}`; };
-          document.onselectionchange = () => {
-            if (out.textContent === "at two") out.textContent += `, then ${getSelection()}`;
-          };
+        f"""<div id=root></div><p id=out>-</p><script>
+          const place = {place};
+          place.innerHTML = "<div contenteditable><p>one</p><p>two</p></div>";
+          const caret = () => (place.getSelection?.() ?? getSelection()).anchorNode?.data;
+          place.firstChild.onmousedown = () => {{ out.textContent = `at ${{caret()}}`; }};
+          document.onselectionchange = () => {{
+            if (out.textContent === "at two") out.textContent += `, then ${{getSelection()}}`;
+          }};
         </script>"""
         + TASK,
         screen="full",

@@ -5,7 +5,7 @@ import { plain, trial } from "./world.js";
 import { listen } from "./listeners.js";
 import { agentOf, agents, moved } from "./frames.js";
 import { frames } from "./settle.js";
-import { NEW, hitAt, owner, parentOf, recorded, visible, within } from "./sight.js";
+import { NEW, focusedElement, hitAt, owner, parentOf, recorded, visible, within } from "./sight.js";
 import { byId } from "./leaves.js";
 import { aim, caret, quote } from "./aim.js";
 
@@ -158,8 +158,8 @@ const edges = ({ node, offset, letter }) => {
 // the caret is at the letter then: without one the browser puts it anywhere, and tells scripts in a task
 // that the mouse may overtake.
 const deselect = async ({ node, offset }) => {
-  const { activeElement, body } = document;
-  const edited = activeElement && activeElement !== body && plain(activeElement).contains(node);
+  const focus = focusedElement();
+  const edited = focus && plain(focus).contains(node);
   if (!edited && !getSelection().rangeCount) return;
   const heard = new Promise((resolve) => {
     document.addEventListener("selectionchange", resolve, { once: true });
