@@ -150,10 +150,8 @@ class Controller:
         if settings.shard is not None:
             lines.append("miniwob shard: {} of {}".format(*settings.shard))
         config = self._session.config
-        for option, why in blocked_options(config):
-            if config.getini(option.ini):
-                lines.append(f"{option.ini} does nothing: {why}")
-        return lines
+        ignored = blocked_options(config, config.getini)
+        return [*lines, *(f"{option.ini} does nothing: {why}" for option, why in ignored)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self._session.shouldfail or self._session.shouldstop:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -231,19 +231,20 @@ def _shard(config: pytest.Config, named: tuple[int, int] | None) -> tuple[int, i
     return group, splits
 
 
-def blocked_options(config: pytest.Config) -> Iterator[tuple[Option, str]]:
-    """Yield the options of plugins that are blocked, each with what to say of one that is given."""
+def blocked_options(
+    config: pytest.Config, read: Callable[[str], Any]
+) -> Iterator[tuple[Option, UsageError]]:
+    """Yield the options of blocked plugins for which something is read, each with what to say."""
     for plugin, builtin in BUILTIN.items():
-        if not config.pluginmanager.has_plugin(plugin):
-            yield from (
-                (Option(key=key, help=""), str(why_blocked(plugin))) for key in builtin.options
-            )
+        for key in builtin.options:
+            option = Option(key=key, help="")
+            if read(option.ini) and not config.pluginmanager.has_plugin(plugin):
+                yield option, why_blocked(plugin)
 
 
 def _check(config: pytest.Config, values: dict[str, Any]) -> None:
-    for option, why in blocked_options(config):
-        if config.getoption(option.ini, None):
-            raise UsageError(f"{option.name}: {why}")
+    for option, why in blocked_options(config, lambda name: config.getoption(name, None)):
+        raise UsageError(f"{option.name}: {why}")
     if values["answers"] and values["record"] != "defer":
         raise UsageError("--miniwob-answers goes with --miniwob-record=defer")
     if fixed := {"messages", "model", "stream"} & values["llm_params"].keys():
