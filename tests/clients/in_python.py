@@ -21,24 +21,23 @@ def agno():
     yield agent.run("Hi").content
 
 
-def anthropic():
-    from anthropic import Anthropic
-
-    client = Anthropic(max_retries=0)
+def ask_for_messages(client):
     ask = {"model": MODEL, "max_tokens": 9, "messages": ASK}
     yield client.messages.create(**ask).content[0].text
     with client.messages.stream(**ask) as stream:
         yield "".join(stream.text_stream)
+
+
+def anthropic():
+    from anthropic import Anthropic
+
+    yield from ask_for_messages(Anthropic(max_retries=0))
 
 
 def anthropic_bedrock():
     from anthropic import AnthropicBedrock
 
-    client = AnthropicBedrock(max_retries=0)
-    ask = {"model": MODEL, "max_tokens": 9, "messages": ASK}
-    yield client.messages.create(**ask).content[0].text
-    with client.messages.stream(**ask) as stream:
-        yield "".join(stream.text_stream)
+    yield from ask_for_messages(AnthropicBedrock(max_retries=0))
 
 
 def autogen():
