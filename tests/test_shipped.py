@@ -74,7 +74,7 @@ def test_recorded_agent_replays_to_the_bytes_of_its_results(replay, name, tmp_pa
     assert run.ret == 0
     written, recorded = (path.read_bytes().splitlines() for path in (output, expected))
     if EVERY != "1" and len(recorded) > 101:  # with the first line, which has their number
-        assert len(written) > 20
+        assert len(written) > 5
         recorded = [written[0], *(line for line in recorded if line in written)]
     assert written == recorded
 

@@ -9,7 +9,7 @@ from filelock import FileLock
 ROOT = Path(__file__).parents[2]
 """The folder of this repository."""
 
-EVERY = os.environ.get("EVERY", "5")
+EVERY = os.environ.get("EVERY", "10")
 """Of long recorded suites, sweeps replay one item of so many; with 1 all, as CI does once a day."""
 
 REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "prompts"
