@@ -3,8 +3,6 @@
 from math import log, sqrt
 
 import pytest
-from scipy import optimize as scipy_optimize
-from scipy import stats as scipy_stats
 
 from pytest_miniwob_agent.plugins.judges.kappa import kappa
 from pytest_miniwob_agent.results.statistics import Z
@@ -13,12 +11,10 @@ from pytest_miniwob_agent.results.statistics import Z
 class TestKappa:
     def test_it_is_the_agreement_beyond_chance(self):
         """Observed is 0.7, and by chance 0.5: by hand."""
-        value, low, high = kappa([[20, 5], [10, 15]])
-        assert value == pytest.approx(0.4)
-        assert low < value < high
+        assert kappa([[20, 5], [10, 15]])[0] == pytest.approx(0.4)
 
     @pytest.mark.parametrize("table", [[[5, 1], [1, 3]], [[3, 0], [0, 37]], [[1, 6], [9, 2]]])
-    def test_its_interval_ends_where_the_likelihood_is_too_low(self, table):
+    def test_its_interval_ends_where_the_likelihood_is_too_low(self, scipy, table):
         counts = [count for row in table for count in row]
 
         def loss(chances):
@@ -32,7 +28,7 @@ class TestKappa:
         best = loss([count / sum(counts) for count in counts])
         value, *ends = kappa(table)
         for end in (each for each in ends if each != value):
-            found = scipy_optimize.minimize(
+            found = scipy.optimize.minimize(
                 loss,
                 [(count + 1) / (sum(counts) + 4) for count in counts],
                 method="SLSQP",
@@ -43,7 +39,7 @@ class TestKappa:
                 ],
             )
             assert found.success
-            assert 2 * (found.fun - best) == pytest.approx(scipy_stats.chi2.ppf(0.95, 1), rel=1e-3)
+            assert 2 * (found.fun - best) == pytest.approx(scipy.stats.chi2.ppf(0.95, 1), rel=1e-3)
 
     def test_of_many_items_its_interval_is_that_of_the_standard_error(self):
         """That of even margins (Fleiss, Cohen, Everitt, Psychological Bulletin 72 (1969))."""
