@@ -191,8 +191,7 @@ def test_an_answer_with_a_key_is_not_kept_and_asked_for_again(folder, server, ba
     ("call", "how"),
     [("POST /v1/files", 400), ("POST /v1/batches", 400), ("POST /v1/batches", "drop")],
 )
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("grown", [False, True])
+@pytest.mark.parametrize(("after", "grown"), [(False, True), (True, False), (True, True)])
 def test_an_interrupted_submit_is_continued_without_submitting_twice(
     folder, server, batch, call, how, after, grown
 ):

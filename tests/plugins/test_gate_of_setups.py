@@ -39,8 +39,9 @@ SMALL = "--miniwob-seeds=0-9"  # 30 items, in three rounds
 GATE = "--miniwob-gate=until-decided"
 
 
-def test_two_of_one_run_are_compared_round_by_round_and_replay_to_the_same(two):
-    result = two.record(GATE, "--miniwob-results=new.jsonl", "-n2")
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+def test_two_of_one_run_are_compared_round_by_round_and_replay_to_the_same(two, workers):
+    result = two.record(GATE, "--miniwob-results=new.jsonl", workers)
     assert result.ret == 1
     outcomes = result.parseoutcomes()
     assert sum(outcomes.values()) == 120

@@ -108,11 +108,11 @@ def test_graders_of_the_ini_file_are_those_of_all_items(run, project):
     assert [str(grade) for grade in row.grades] == ["brief: failed", "calm: passed"]
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["here", "workers"])
-def test_a_grader_of_the_ini_file_that_is_missing_is_told_once(project, args):
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+def test_a_grader_of_the_ini_file_that_is_missing_is_told_once(project, workers):
     project.makepyfile(mine="def brief(episode):\n    return True")
     project.write(SUITE.format(graders="", verdict="True").replace("[1]", "[1, 2, 3]"), FAKE_PAGE)
-    result = project.runpytest("--miniwob-graders=mine:breif", *args)
+    result = project.runpytest("--miniwob-graders=mine:breif", workers)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*there is no 'mine:breif'*"])
 

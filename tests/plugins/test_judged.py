@@ -194,7 +194,7 @@ def test_deferred_recording_asks_a_judge_last(suite):
 
 
 def test_judges_of_variants_do_not_share_answers(suite):
-    suite.write(OPENED.replace("judged(", "judged("), ini=INI + "miniwob_repeats = 2\n")
+    suite.write(OPENED, ini=INI + "miniwob_repeats = 2\n")
     suite.record().assert_outcomes(passed=2)
     assert sum(map(asks_judge, suite.asked)) == 2
 
