@@ -4,6 +4,7 @@ import json
 from contextlib import closing
 
 import pytest
+from filelock import FileLock, Timeout
 from support.answers import completion
 from support.projects import solve_menu
 
@@ -84,7 +85,7 @@ def check_shared(project):
     project.runpytest().assert_outcomes(passed=8)
 
 
-@pytest.mark.parametrize("workers", [pytest.param("-n0", marks=pytest.mark.sweep), "-n2"])
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
 def test_live_recording_asks_once_for_what_variants_share(variants, workers):
     result = variants.record(workers)
     result.assert_outcomes(passed=8)
@@ -166,19 +167,46 @@ def test_variants_and_the_clean_twin_of_a_perturbed_task_are_a_group(stem, famil
     assert sharing_group(stem, family) == group
 
 
-def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(tmp_path, chat_server):
+@pytest.fixture
+def ask(tmp_path, chat_server):
+    """Ask the model in an item of a family, and record that; the answer."""
     chat_server.reply = lambda prompt: f"answer {len(chat_server.requests)}"
 
     def ask(stem, record=Record.NEW_EPISODES):
         def connect(on_unusable):
             return LiveModel("m", {}, base_url=chat_server.url, on_unusable=on_unusable)
 
-        with closing(Server(connect)) as server:
-            llm = RecordedModel(ItemFiles(tmp_path, stem, record, family="a"), server, "m", {})
+        own = ItemFiles(tmp_path, stem, record, family="a", state=tmp_path / ".miniwob")
+        with closing(own) as files, closing(Server(connect)) as server:
+            llm = RecordedModel(files, server, "m", {})
             text = llm.complete("What now?", "plan").text
             llm.finish(Limits())
         return text
 
+    return ask
+
+
+def test_no_other_process_asks_meanwhile_for_an_answer_that_variants_share(
+    ask, chat_server, tmp_path
+):
+    locked = []
+
+    def reply(prompt):
+        [path] = tmp_path.glob(".miniwob/locks/shared/*.lock")
+        other = FileLock(path)  # of this process, but no less apart than one of another is
+        try:
+            other.acquire(blocking=False)
+        except Timeout:
+            locked.append(path)
+        other.release()
+        return "answer"
+
+    chat_server.reply = reply
+    assert ask("a/m/shop/1") == ask("a-plain/m/shop/1") == "answer"
+    assert len(locked) == len(chat_server.requests) == 1
+
+
+def test_a_perturbed_task_takes_the_answers_of_its_own_agents_clean_twin(ask):
     assert ask("a/m/shop/1") == "answer 1"
     assert ask("a-plain/m/shop/1", Record.ALL) == "answer 2"
     assert ask("a-plain/m/shop~overlay/1") == "answer 2"
