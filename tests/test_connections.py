@@ -37,8 +37,9 @@ def test_a_port_that_is_taken_leaves_no_threads_behind():
 
 def test_connections_by_tls_open(tmp_path):
     """Session tickets come while a request is sent; this server sends many."""
-    make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
-    subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True, cwd=tmp_path)
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem"
+    make = f"openssl req -x509 {key} -subj /CN=localhost -out cert.pem"
+    subprocess.run(make.split(), check=True, capture_output=True, cwd=tmp_path)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     context.num_tickets = 50
