@@ -48,8 +48,8 @@ OPTIONS = {
 }
 """What else a suite was recorded with."""
 
-SHORT = {"rci/results", "tools/results"}
-"""Those that are no sweeps."""
+SHORT = "tools/results"
+"""What is no sweep."""
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def replay(shipped, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.sweep] * (name not in SHORT)) for name in SHIPPED],
+    [pytest.param(name, marks=[pytest.mark.sweep] * (name != SHORT)) for name in SHIPPED],
 )
 def test_recorded_agent_replays_to_the_bytes_of_its_results(replay, name, tmp_path):
     suite, agent, params = SHIPPED[name]

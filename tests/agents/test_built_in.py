@@ -77,7 +77,8 @@ class Contract:
 for _name, _make in AGENTS.items():  # a class such as TestReflective, as a user's module has one
     _class = "Test" + _name.title().replace("-", "")
     _bases = (Contract, agent_contract(_make, replies_for(_name)))
-    globals()[_class] = type(_class, _bases, {})
+    _variant = [] if _name in NAMED else [pytest.mark.sweep]
+    globals()[_class] = type(_class, _bases, {"pytestmark": _variant})
 
 
 def phrases():

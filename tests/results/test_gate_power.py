@@ -39,7 +39,12 @@ def results_of(run, prompt, spread):
 
 
 @pytest.mark.parametrize(
-    ("name", "drop"), [("hard", 20), ("restless, 3 samples", 10), ("restless, by task", 20)]
+    ("name", "drop"),
+    [
+        ("restless, 3 samples", 10),
+        ("restless, by task", 20),
+        pytest.param("hard", 20, marks=pytest.mark.sweep),
+    ],
 )
 def test_it_decides_as_the_gates_do(gate_power, name, drop):
     suite, spread = gate_power.SUITES[name], gate_power.category_of(60, 3)
@@ -56,7 +61,10 @@ def test_it_decides_as_the_gates_do(gate_power, name, drop):
         assert list(other[:, number]) == [verdict.failed for verdict in others]
 
 
-@pytest.mark.parametrize(("name", "drop"), [("restless", 20), ("restless, 3 samples", 0)])
+@pytest.mark.parametrize(
+    ("name", "drop"),
+    [("restless, 3 samples", 0), pytest.param("restless", 20, marks=pytest.mark.sweep)],
+)
 def test_it_decides_in_the_round_in_which_the_gate_does(gate_power, name, drop):
     suite, spread = gate_power.SUITES[name], gate_power.category_of(60, 3)
     for sides in zip(*gate_power.changes_of(suite, 60, drop, 6), strict=True):
