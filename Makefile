@@ -4,7 +4,9 @@ WORKERS ?=
 ARGS    ?=
 COUNT   ?= 20
 
-# The workers for two cores: where tests wait for a browser or a process, a core would be idle with two.
+# The workers for two cores: where tests wait for a browser or a process, a core would be idle with two;
+# sweeps wait most, for apps and for what others bring.
+SWEEPING = $(or $(WORKERS),4)
 WAITING = $(or $(WORKERS),3)
 BUSY    = $(or $(WORKERS),2)
 
@@ -70,7 +72,7 @@ test-unit: $(STAMP) ## run the tests that need no browser and no inner pytest ru
 	$(VENV)/bin/pytest -n $(BUSY) -m "not integration and not sweep" $(ARGS)
 
 test-all: $(STAMP) browser grid frameworks widgets clients apps ## run all tests, sweeps too
-	$(VENV)/bin/pytest -n $(WAITING) --dist loadgroup --no-loadscope-reorder $(ARGS)
+	$(VENV)/bin/pytest -n $(SWEEPING) --dist loadgroup --no-loadscope-reorder $(ARGS)
 
 # No key and no gateway: the shipped cassettes answer. In a fixed order, so that two runs read alike.
 replay: $(STAMP) browser ## replay the n-screen tasks from the shipped cassettes, offline
