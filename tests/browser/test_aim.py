@@ -1,8 +1,11 @@
 """What an action on a line of the tree hits, in a real Chromium."""
 
 import pytest
+from support.in_browser import run_script
 
 from pytest_miniwob_agent import Click, DoubleClick, Drag, Hover
+
+from .bodies import Bodies
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +31,14 @@ LISTENING = "<script>goal.addEventListener(goal.dataset.on ?? 'click', () => { h
 
 SPAN = "<span id=goal>notes</span>"
 
+LINES = "".join(f"{number}<br>" for number in range(40))
+
+ROOM = "<div style='height: 1000px'></div>"
+
 STANDING = {
+    "under the mouse": "<style>ul {display: none} div:hover ul {display: block}</style>"
+    "<div style='width: 90px'><span id=goal data-on=pointerenter>notes</span>"
+    "<ul><li>one</ul></div>",
     "div": f"<div>{SPAN}</div>",
     "item": f"<ul><li>{SPAN}</li></ul>",
     "cell": f"<table width=300><tr><td>{SPAN}</td></tr></table>",
@@ -43,8 +53,6 @@ STANDING = {
     "<li role=treeitem>one<li role=treeitem>two<li role=treeitem>three</ul></ul>",
     "scrolled": f"<div style='height: 100px; overflow: auto'><div style='height: 2000px'>"
     f"<p style='height: 900px'></p><h3 style='height: 700px'>{SPAN}</h3></div></div>",
-    "shadow": "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = "
-    f"'<p>{SPAN}</p>'; var goal = host.shadowRoot.querySelector('span')</script>",
     "behind another text": f"<div><span>one</span> | {SPAN}</div>",
     "in a sentence": f"<p>Read the <b>{SPAN}</b> before you go on.</p>",
     "legend": "<fieldset><legend id=goal>notes</legend>text<input></fieldset>",
@@ -53,42 +61,47 @@ STANDING = {
     f"<figcaption>{SPAN}</figcaption></figure>",
     "caption": "<table width=500><caption id=goal style='text-align: left'>notes"
     "<tr><td>1<td>2</table>",
-    "under the mouse": "<style>ul {display: none} div:hover ul {display: block}</style>"
-    "<div style='width: 90px'><span id=goal data-on=pointerenter>notes</span>"
-    "<ul><li>one</ul></div>",
+    "shadow": "<div id=host></div><script>host.attachShadow({mode: 'open'}).innerHTML = "
+    f"'<p>{SPAN}</p>'; var goal = host.shadowRoot.querySelector('span')</script>",
 }
 """Texts that a line of the tree stands for, in boxes whose middle is elsewhere."""
 
 
-@pytest.mark.parametrize("body", STANDING.values(), ids=STANDING)
-def test_the_text_of_a_line_is_hit_and_not_the_box_around_it(open_tree, body):
-    env, seen = open_tree(body + LISTENING)
-    line, *_ = (one for one in seen.elements if one.text.startswith("notes"))
-    assert env.step(Click(line.id)).solved
+HITTING = {
+    **{name: (body + LISTENING, "notes") for name, body in STANDING.items()},
+    "first line that shows": (
+        f"""<div style="height: 100px; overflow: auto" id=box><pre id=lines>{LINES}</pre></div>
+        <p>End</p><script>
+          box.scrollTop = 300;
+          lines.onclick = ({{ clientY }}) => {{ hit = clientY < 40; }};
+        </script>""",
+        "0 1 2",
+    ),
+    **{
+        f"below a fixed {name}": (
+            f"""{ROOM}<button onclick="hit = 1">Go</button>
+            <p style="position: fixed; inset: {place}; margin: 0; background: #ccc">Bar</p>
+            {ROOM}""",
+            "Go",
+        )
+        for name, place in {"footer": "230px 0 0", "header": "0 0 230px"}.items()
+    },
+    "partly off the page, where no scrolling leads": (
+        """<button onclick="hit = 1" style="position: fixed; left: -190px; width: 200px">Menu
+        </button>""",
+        "Menu",
+    ),
+}
+"""Bodies that set `hit`, and how the text begins whose line is clicked for it."""
 
 
-def test_the_first_line_of_a_text_that_shows_is_hit(open_tree):
-    lines = "".join(f"{number}<br>" for number in range(40))
-    env, seen = open_tree(f"""
-      <div style="height: 100px; overflow: auto" id=box><pre id=goal>{lines}</pre></div>
-      <p>End</p><script>box.scrollTop = 300; onclick = (event) => {{ hit = event.clientY < 40 }}
-      </script>""")
-    [text] = [one for one in seen.elements if one.text.startswith("0 1 2")]
-    assert env.step(Click(text.id)).solved
-
-
-@pytest.mark.parametrize("place", ["230px 0 0", "0 0 230px"], ids=["footer", "header"])
-def test_what_stays_in_its_place_does_not_cover_what_is_scrolled_into_sight(open_tree, place):
-    room = "<div style='height: 1000px'></div>"
-    fixed = f"<p style='position: fixed; inset: {place}; margin: 0; background: #ccc'>Bar</p>"
-    env, seen = open_tree(f"{room}<button onclick='hit = 1'>Go</button>{fixed}{room}")
-    assert env.step(Click(find_id(seen, "Go"))).solved
-
-
-def test_of_what_no_scrolling_brings_into_sight_the_part_that_shows_is_hit(open_tree):
-    style = "position: fixed; left: -190px; width: 200px"
-    env, seen = open_tree(f"<button onclick='hit = 1' style='{style}'>Menu</button>")
-    assert env.step(Click(find_id(seen, "Menu"))).solved
+def test_the_part_of_a_line_that_shows_is_hit_and_not_the_box_around_it(pages, browser):
+    shown = Bodies(pages, browser)
+    for name, (body, text) in HITTING.items():
+        line, *_ = (one for one in shown.show(body).elements if one.text.startswith(text))
+        run_script(browser, "hit = 0")
+        assert shown.env.step(Click(line.id)).error is None, name
+        assert run_script(browser, "return hit"), name
 
 
 def test_a_menu_that_the_mouse_opens_is_there(open_tree):

@@ -94,36 +94,28 @@ def test_a_field_that_can_not_be_changed_is_not(enter):
     ]
 
 
-OPENING = [
-    ("onclick=this.showPicker()", Click(1)),
-    ("class=all", Click(1)),
-    ("", PressKeys("ALT+ARROWDOWN")),
-    ("", PressKeys("F4")),
-    ("", Type(" ")),
-]
-
-
-@pytest.mark.parametrize(("field", "action"), OPENING)
-def test_no_calendar_of_the_browser_opens_in_which_keys_pick_the_day_of_the_machine(
-    pages, field, action
-):
+def test_no_calendar_of_the_browser_opens_in_which_keys_pick_the_day_of_the_machine(pages):
     env, _ = pages.show(
-        f"""<style>
-          input {{ position: relative }}
-          .all::-webkit-calendar-picker-indicator {{ position: absolute; inset: 0; width: auto }}
+        TASK
+        + """<style>
+          input { position: relative }
+          .all::-webkit-calendar-picker-indicator { position: absolute; inset: 0; width: auto }
         </style>
-        <form onsubmit="sent = day.value; return false">
-          <input id=day type=date {field}><button>Send</button>
-        </form>
-        <script>
-          var sent = "";
-          const task = {{ goal: "Send.", reward: () => Number(sent === "2024-02-29") }};
-        </script>""",
+        <form onsubmit="out.textContent += day.value; return false">
+          <input id=day type=date onclick=this.showPicker()><button>A</button></form>
+        <form onsubmit="out.textContent += over.value; return false">
+          <input id=over type=date class=all><button>B</button></form>
+        <p id=out>Sent: </p>""",
         screen="tree",
     )
-    for one in (Click(1), action, Enter("2024-02-29", 1)):
-        env.step(one)
-    assert env.step(Press("ENTER")).solved
+    said = "Sent: "
+    opening = (Click(1), PressKeys("ALT+ARROWDOWN"), PressKeys("F4"), Type(" "), Click(3))
+    for day, action in enumerate(opening, start=1):
+        field = 3 if action == Click(3) else 1
+        for one in (Click(field), action, Enter(f"2024-02-0{day}", field)):
+            env.step(one)
+        said += f"2024-02-0{day}"
+        assert env.step(Press("ENTER")).observation.elements[-1].text == said
 
 
 def test_a_field_is_set_by_what_shows_for_it(enter):

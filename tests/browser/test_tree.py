@@ -9,6 +9,8 @@ from support.own_pages import TASK
 from pytest_miniwob_agent import Accept, Click, Drag, Enter, Press, Scroll, Select, Type, Wait
 from pytest_miniwob_agent.screen import render
 
+from .bodies import Bodies
+
 pytestmark = pytest.mark.integration
 
 
@@ -212,30 +214,70 @@ def test_an_editor_has_its_text_as_value_which_lines_below_it_replace_on_screen(
     assert [one.value for one in editors] == [value for value, _ in EDITORS.values()]
 
 
-@pytest.mark.parametrize("editable", [
-    "<body contenteditable>{}</body>",
-    "<body>{}<script>document.designMode = 'on'</script></body>",
-])  # fmt: skip
-def test_a_frame_that_is_edited_is_an_editor(open_tree, editable):
-    source = editable.format("<p>See <a href=#>this</a></p>")
-    _, shown = open_tree(f'<iframe title=F srcdoc="{source}"></iframe>')
-    assert without_ids(shown) == [
-        'iframe "F"', "  textbox", '    text "See"', '    link "this"'
-    ]  # fmt: skip
+EDITED = "<p>See <a href=#>this</a></p>"
+FRAMED = ['iframe "F"', "  textbox", '    text "See"', '    link "this"']
+
+READ = {
+    "a frame whose body is edited is an editor": (
+        f"<iframe title=F srcdoc='<body contenteditable>{EDITED}</body>'></iframe>", FRAMED
+    ),
+    "a frame in design mode is an editor": (
+        f"""<iframe title=F srcdoc='<body>{EDITED}<script>document.designMode = "on"</script>'>
+        </iframe>""",
+        FRAMED,
+    ),
+    "code has a text for each line": (
+        "<pre><div><i>import</i><i> os</i></div><div><i>a</i> <i>=</i></div>",
+        ['text "import os"', 'text "a ="'],
+    ),
+    "a cell or a field with a name has the text beside what is in it": (
+        """<table><tr><td aria-label=Total>7 <button>More</button></table>
+        <h1 contenteditable>Title</h1>""",
+        [
+            "table", "  row", '    cell "Total"', '      text "7"', '      button "More"',
+            'heading "Title" value=Title level=1',
+        ],
+    ),
+    "a label of a field that does not show is a line of its own": (
+        "<p>Drop it, or <label>choose <input type=file hidden></label></p>",
+        ['text "Drop it, or"', 'text "choose"'],
+    ),
+    "a box below what its label draws is not covered": (
+        """<label style="position: relative">
+          <input type=checkbox style="opacity: 0; pointer-events: none">
+          <b style="position: absolute; inset: 0; background: red"></b>Wifi</label>""",
+        ['checkbox "Wifi"'],
+    ),
+    "a text ends with its paragraph": (
+        "<p>See <a href=#>this</a> first.</p><p>Then <a href=#>that</a>.</p>",
+        ['text "See"', 'link "this"', 'text "first."', 'text "Then"', 'link "that"', 'text "."'],
+    ),
+    "parts of a text that listen for clicks are lines of their own": (
+        """<p>Home / <span id=docs>Docs</span> / <b id=page>Page</b> of <i>it</i></p>
+        <p>Title <svg id=icon width=9 height=9><rect width=9 height=9 /></svg></p>
+        <button>Save <b id=now>now</b></button><i role=tab>File <b id=shut>×</b></i>
+        <button><b id=send>Send</b></button><div id=around>All of <b>this</b></div>
+        <div contenteditable>Dear <b id=mention>Ann</b></div>
+        <script>
+          docs.onclick = icon.onpointerdown = () => {};
+          for (const one of [page, now, shut, send, around, mention]) {
+            one.addEventListener("click", () => {});
+          }
+        </script>""",
+        [
+            'text "Home /"', 'text "Docs" clickable', 'text "/"', 'text "Page" clickable',
+            'text "of it"', 'text "Title"', "generic class=icon clickable", 'button "Save now"',
+            '  text "now" clickable', 'tab "File ×"', '  text "×" clickable', 'button "Send"',
+            'text "All of this"', 'textbox value="Dear Ann"',
+        ],
+    ),
+}  # fmt: skip
 
 
-def test_code_has_a_text_for_each_line(open_tree):
-    _, shown = open_tree("<pre><div><i>import</i><i> os</i></div><div><i>a</i> <i>=</i></div>")
-    assert without_ids(shown) == ['text "import os"', 'text "a ="']
-
-
-def test_a_cell_or_a_field_with_a_name_has_the_text_beside_what_is_in_it(open_tree):
-    _, shown = open_tree("""<table><tr><td aria-label=Total>7 <button>More</button></table>
-        <h1 contenteditable>Title</h1>""")
-    assert without_ids(shown) == [
-        "table", "  row", '    cell "Total"', '      text "7"', '      button "More"',
-        'heading "Title" value=Title level=1',
-    ]  # fmt: skip
+def test_parts_of_a_page_are_lines(pages, browser):
+    bodies = Bodies(pages, browser)
+    for name, (body, expected) in READ.items():
+        assert without_ids(lines(bodies.show(body))) == expected, name
 
 
 SHADOW = """
@@ -304,47 +346,6 @@ def test_a_box_that_a_label_draws_has_its_state_and_can_be_ticked(open_tree):
     assert [line.split()[-1] for line in lines(after.observation)] == ["checked"] * 3
 
 
-def test_a_label_of_a_field_that_does_not_show_is_a_line_of_its_own(open_tree):
-    _, shown = open_tree("<p>Drop it, or <label>choose <input type=file hidden></label></p>")
-    assert without_ids(shown) == ['text "Drop it, or"', 'text "choose"']
-
-
-def test_a_box_below_what_its_label_draws_is_not_covered(open_tree):
-    _, shown = open_tree("""
-        <label style="position: relative">
-          <input type=checkbox style="opacity: 0; pointer-events: none">
-          <b style="position: absolute; inset: 0; background: red"></b>Wifi</label>""")
-    assert without_ids(shown) == ['checkbox "Wifi"']
-
-
-def test_a_text_ends_with_its_paragraph(open_tree):
-    _, shown = open_tree("<p>See <a href=#>this</a> first.</p><p>Then <a href=#>that</a>.</p>")
-    assert without_ids(shown) == [
-        'text "See"', 'link "this"', 'text "first."', 'text "Then"', 'link "that"', 'text "."'
-    ]  # fmt: skip
-
-
-def test_parts_of_a_text_that_listen_for_clicks_are_lines_of_their_own(open_tree):
-    _, shown = open_tree("""
-        <p>Home / <span id=docs>Docs</span> / <b id=page>Page</b> of <i>it</i></p>
-        <p>Title <svg id=icon width=9 height=9><rect width=9 height=9 /></svg></p>
-        <button>Save <b id=now>now</b></button><i role=tab>File <b id=shut>×</b></i>
-        <button><b id=send>Send</b></button><div id=around>All of <b>this</b></div>
-        <div contenteditable>Dear <b id=mention>Ann</b></div>
-        <script>
-          docs.onclick = icon.onpointerdown = () => {};
-          for (const one of [page, now, shut, send, around, mention]) {
-            one.addEventListener("click", () => {});
-          }
-        </script>""")
-    assert without_ids(shown) == [
-        'text "Home /"', 'text "Docs" clickable', 'text "/"', 'text "Page" clickable',
-        'text "of it"', 'text "Title"', "generic class=icon clickable", 'button "Save now"',
-        '  text "now" clickable', 'tab "File ×"', '  text "×" clickable', 'button "Send"',
-        'text "All of this"', 'textbox value="Dear Ann"',
-    ]  # fmt: skip
-
-
 def test_areas_of_a_picture_are_where_they_are_clicked(open_tree):
     env, shown = open_tree("""
         <img usemap=#m width=100 height=50 alt=Plan style="border:9px solid"><p id=said>-</p>
@@ -374,7 +375,9 @@ def test_a_sealed_frame_without_scripts_is_read_and_used(open_tree, pages):
     assert '    text "Mail"' in without_ids(lines(env.step(Click(3)).observation))
 
 
-@pytest.mark.parametrize("screen", ["tree", "full", "compact"])
+@pytest.mark.parametrize(
+    "screen", ["tree", *(pytest.param(one, marks=pytest.mark.sweep) for one in ("full", "compact"))]
+)
 def test_a_password_is_dots_unless_it_was_typed(open_tree, screen):
     env, _ = open_tree("<input type=password value=secret><input type=password>")
     first, second = env.reset(screen=screen).elements
