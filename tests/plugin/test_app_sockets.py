@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from pytest_miniwob_agent.browser import gate_commands
 from pytest_miniwob_agent.cassettes.traffic import Bodies
 from pytest_miniwob_agent.plugins.apps import live_sockets, live_trial, recorded_app
 
@@ -187,15 +188,19 @@ def test_sockets(talk, app_pages):
     )
 
 
-def test_a_socket_by_https(talk):
+def test_an_app_by_https_has_sockets_and_its_dialogs_are_answered_as_the_task_says(talk):
     """With a certificate that nobody has signed, as a test makes one."""
     script = """
+        const add = (text) => { document.querySelector("p").textContent += `${text} `; };
         const ws = new WebSocket("/ws");
-        ws.onopen = () => ws.send("hello");
-        ws.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
+        ws.onopen = () => ws.send(`hello ${location} ${isSecureContext}`);
+        ws.onmessage = ({ data }) => add(data);
     """
-    _, screen = talk(script, app="secure_app")
-    assert screen == ['text "hello, user=bob at http://app.localhost/"']
+    body = "<button onclick=\"add(confirm('Sure?') + prompt('Name?'))\">Ask</button><p></p>"
+    dialogs = {"confirm": True, "prompt": "bob"}
+    _, screen = talk(script, "click id=1", body=body, app="secure_app", dialogs=dialogs)
+    said = "hello https://app.localhost/ true, user=bob at http://app.localhost/ truebob"
+    assert screen == ['button "Ask"', f'text "{said}"']
 
 
 def test_streamed_answers(talk):
@@ -225,14 +230,7 @@ def test_streamed_answers(talk):
     assert tape.read_text().count('"type": "message"') >= 3
 
 
-@pytest.mark.parametrize(
-    ("after", "problem"),
-    [
-        (b"\xff" * 2_001, "can't be read"),
-        (None, "traffic.jsonl:* can't be read: `after` can't be"),
-    ],
-)
-def test_a_message_that_was_changed_is_an_error_of_the_item(talk, app_pages, after, problem):
+def test_a_message_that_was_changed_is_an_error_of_the_item(talk, app_pages):
     """And no wait for what the browser's thread was to deliver."""
     script = """
         const ws = new WebSocket(`ws://${location.host}/ws`);
@@ -242,41 +240,38 @@ def test_a_message_that_was_changed_is_an_error_of_the_item(talk, app_pages, aft
     tape, _ = talk(script)
     text = tape.read_text()
     message = json.loads(next(line for line in text.splitlines() if '"message"' in line))
-    if after is None:
-        tape.write_text(text.replace('"after": ', '"after": -'))
-    else:
-        digest = Bodies(app_pages.path / "cassettes").write(after)
-        tape.write_text(text.replace(message["body"], digest))
-    result = app_pages.replay(errors=1)
-    result.stdout.fnmatch_lines([f"the *{problem}*"])
+    digest = Bodies(app_pages.path / "cassettes").write(b"\xff" * 2_001)
+    for changed, problem in (
+        (text.replace(message["body"], digest), "can't be read"),
+        (
+            text.replace('"after": ', '"after": -'),
+            "traffic.jsonl:* can't be read: `after` can't be",
+        ),
+    ):
+        tape.write_text(changed)
+        app_pages.replay(errors=1).stdout.fnmatch_lines([f"the *{problem}*"])
 
 
-KEY = "AKIA" + "ABCD1234" * 2
-
-
-@pytest.mark.parametrize(
-    ("script", "what"),
-    [
-        ("fetch('/key')", "GET /key"),
-        ("fetch('/header')", "GET /header"),
-        ("new WebSocket('ws://app.localhost/ws').onopen = ({ target }) => target.send('hello')",
-         "message * of trial 1"),
-        ("fetch('/slow'); fetch('/other')", "message * of trial 1"),
-    ],
-    ids=["body", "header", "socket", "late answer"],
-)  # fmt: skip
-def test_a_secret_that_an_app_sends_is_an_error(app_pages, script, what):
-    page = f"<p></p><script>{script}</script>"
+def test_secrets_that_an_app_sends_are_an_error(app_pages):
+    sid, header, late = (f"AKIA{part * 2}" for part in ("ABCD1234", "EFGH5678", "IJKL9012"))
+    page = """<p></p><script>
+        fetch("/header");
+        new WebSocket("ws://app.localhost/ws").onopen = ({ target }) => target.send("hello");
+        fetch("/slow"); fetch("/other");
+        </script>"""
     pages = {
-        "/": (200, page, {"Set_Cookie": f"sid={KEY}; HttpOnly"}),  # which is not on the tape
-        "/key": KEY,
-        "/header": (200, "", {"X_Key": KEY}),
+        "/": (200, page, {"Set_Cookie": f"sid={sid}; HttpOnly"}),  # which is not on the tape
+        "/header": (200, "", {"X_Key": header}),
     }
-    late = TALKING.replace('answer("slow")', f'answer("{KEY}")')
-    app_pages.write_task(pages, conftest=late)
+    app_pages.write_task(pages, conftest=TALKING.replace('answer("slow")', f'answer("{late}")'))
     result = app_pages.record()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([f"  *{what}: AWS key: *"])
+    said = sorted(line.partition(": AWS key: ")[0] for line in result.outlines if "AWS key" in line)
+    assert [re.sub("[0-9]+ of", "* of", line) for line in said] == [
+        "  a header of the answer to GET /header",
+        "  message * of trial 1",
+        "  message * of trial 1",
+    ]
     assert not list(app_pages.path.glob("cassettes/**/*.traffic.jsonl"))
 
 
@@ -289,16 +284,6 @@ def test_a_message_that_is_too_large_is_an_error(app_pages):
     result.stdout.fnmatch_lines(["*a message has more bytes than * (1,000,000): *max-answer*"])
 
 
-def test_a_socket_that_is_never_silent(talk, monkeypatch):
-    monkeypatch.setattr(live_sockets, "LONGEST", 0.5)
-    script = """
-        const events = new EventSource("/ticks");
-        events.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
-    """
-    _, screen = talk(script)
-    assert screen == ['text "tick"']
-
-
 LATE = """
     const events = new EventSource("/late");
     events.onmessage = ({ data }) => { document.querySelector("p").textContent = data; };
@@ -306,7 +291,7 @@ LATE = """
 
 
 def test_a_page_that_asks_for_something_at_each_message(talk, monkeypatch):
-    """Its clock goes on before the app is silent."""
+    """Its clock goes on before the app, which never is, is silent."""
     monkeypatch.setattr(live_sockets, "LONGEST", 0.05)
     script = """
         let count = 0;
@@ -338,6 +323,7 @@ def test_a_live_app_is_awaited_that_is_slower_than_when_it_was_recorded(
     assert screen == ['text "soon"']
     monkeypatch.setenv("SOON", "1")
     app_pages.replay("--miniwob-app=live", passed=1)
+    monkeypatch.setenv("SOON", "30")
     monkeypatch.setattr(live_trial, "SLOWER", 0.5)
     app_pages.runpytest("--miniwob-app=live").stdout.fnmatch_lines(['- text "soon"*'])
 
@@ -391,14 +377,15 @@ def test_a_long_poll_holds_nothing_up(talk):
     assert tape.read_text().count('"type": "answer"') == 2
 
 
-def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(talk):
+def test_a_long_poll_holds_nothing_up_where_the_script_that_asks_runs_on(talk, monkeypatch):
     """Until the script's end, Chromium does not announce its requests."""
+    monkeypatch.setattr(gate_commands, "ANNOUNCED", 0.02)
     script = """
         const add = (text) => { document.querySelector("p").textContent = text; };
         const ask = async () => {
           fetch("/poll").then((answer) => answer.text()).then(add);
           for (let tick = 0; tick < 100; tick++) await null; // it is made by then
-          for (let count = 0; count < 2e9; count++);
+          for (let count = 0; count < 3e8; count++);
           fetch("/say", { method: "POST" });
         };
     """
