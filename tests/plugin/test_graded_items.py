@@ -46,23 +46,14 @@ def graded(app_pages):
     return graded
 
 
-def test_an_answer_ends_the_only_trial_of_an_app_without_a_judge(graded):
+def test_an_item_of_an_app_without_a_judge_has_one_trial_and_is_no_playwright_test(graded, call):
     row = graded("graders=[saved]", ["click id=1"])
     assert (row.outcome, row.rewards, row.endings, row.limits.trials) == (
         "solved", (1.0,), ("correct",), 1,
     )  # fmt: skip
-
-
-def test_an_item_without_a_judge_is_no_playwright_test(graded, call):
-    graded("graders=[saved]", ["click id=1"])
     status, _, said = call("show", "apps/task/1", "--as", "playwright")
     assert status
     assert "apps/task/1 can't be a Playwright test: graders alone judge it" in said
-
-
-def test_graders_alone_decide_on_an_app_without_a_judge(graded):
-    row = graded("graders=[saved]", ["click id=2"], passes=False)
-    assert (row.outcome, row.rewards, row.endings) == ("unsolved", (1.0,), ("correct",))
 
 
 SEEN = (
@@ -72,8 +63,9 @@ SEEN = (
 )
 
 
-def test_graders_see_the_requests_of_a_replay(graded):
+def test_graders_alone_decide_by_the_requests_that_they_see(graded):
     row = graded(SEEN, ["click id=1", "click id=2"], passes=False)
+    assert (row.outcome, row.rewards, row.endings) == ("unsolved", (1.0,), ("correct",))
     assert [str(grade) for grade in row.grades] == [
         "visited '/next': passed",
         "visited '/next?page=2': passed",
