@@ -63,6 +63,20 @@ def baseline(run, project, recordings):
     return file
 
 
+WITHOUT_OUTCOMES = """
+    import pytest
+
+    @pytest.mark.miniwob("click-test", seeds=[1])
+    def test_without_an_episode(miniwob_case):
+        assert miniwob_case.seed == 1
+
+    @pytest.mark.skip
+    @pytest.mark.miniwob("click-test", seeds=[2])
+    def test_skipped(miniwob_episode):
+        assert miniwob_episode.solved
+"""
+
+
 class TestResults:
     def test_there_is_one_line_an_item_with_its_outcome(self, baseline):
         results = read_results(baseline)
@@ -97,25 +111,11 @@ class TestResults:
     def test_items_that_are_skipped_or_play_no_episode_do_not_make_a_run_partial(
         self, run, project
     ):
-        other = """
-        import pytest
-
-        @pytest.mark.miniwob("click-test", seeds=[1])
-        def test_without_an_episode(miniwob_case):
-            assert miniwob_case.seed == 1
-
-        @pytest.mark.skip
-        @pytest.mark.miniwob("click-test", seeds=[2])
-        def test_skipped(miniwob_episode):
-            assert miniwob_episode.solved
-        """
-        project.makepyfile(test_other=other)
-        for workers in ("-n0", "-n1"):
-            result = run("--miniwob-results=r.jsonl", workers, lost=["click-menu-2 2"])
-            result.assert_outcomes(passed=6, failed=1, skipped=1)
-            results = read_results(project.path / "r.jsonl")
-            assert (len(results.results), results.partial) == (6, ())
-            (project.path / "r.jsonl").unlink()
+        project.makepyfile(test_other=WITHOUT_OUTCOMES)
+        result = run("--miniwob-results=r.jsonl", lost=["click-menu-2 2"])
+        result.assert_outcomes(passed=6, failed=1, skipped=1)
+        results = read_results(project.path / "r.jsonl")
+        assert (len(results.results), results.partial) == (6, ())
 
     def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):
         named = f"test_x.py::test_solves[{OTHER_MENU}]"
@@ -292,17 +292,23 @@ class TestMissing:
 
     @pytest.mark.parametrize(
         "args",
-        [
-            ["-k", "click-menu-2", "-n1"],
-            ["--miniwob-seeds=1"],
-            ["--deselect", f"test_x.py::test_solves[{MENU}]"],
-        ],
-        ids=["workers", "seeds", "deselect"],
+        [["--miniwob-seeds=1"], ["--deselect", f"test_x.py::test_solves[{MENU}]"]],
+        ids=["seeds", "deselect"],
     )
     def test_items_that_are_left_out_on_purpose_need_not_run(self, baseline, run, args):
         result = run("--miniwob-baseline=base.jsonl", *args)
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
+
+    def test_workers_tell_what_is_left_out_on_purpose_and_has_no_outcome(
+        self, baseline, run, project
+    ):
+        project.makepyfile(test_other=WITHOUT_OUTCOMES)
+        args = ("--miniwob-baseline=base.jsonl", "--miniwob-results=r.jsonl", "-n1")
+        result = run(*args, "-k", "click-menu-2 or click-test")
+        result.assert_outcomes(passed=2, skipped=1, xfailed=1)
+        result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
+        assert read_results(project.path / "r.jsonl").partial == ("4 items deselected",)
 
     def test_items_that_a_conftest_takes_out_without_a_word_are_missing(
         self, baseline, run, project

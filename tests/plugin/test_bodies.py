@@ -25,16 +25,21 @@ OBSERVING = """
 
 
 @pytest.fixture
-def run(project):
-    """Record an item, then replay it with a test's body; its result, and its row."""
-    project.server.reply = solve_menu
+def run(project, recordings):
+    """Replay an item with a test's body; its result, and its row."""
 
     def run(body, *args, steps=10, **outcomes):
-        for each in ("pass", body):
-            source = BODY.format(body=each, steps=steps)
+        def write(body):
+            source = BODY.format(body=body, steps=steps)
             project.write(source, FAKE_PAGE + OBSERVING, ini="miniwob_results = r.jsonl\n")
-            result = project.record() if each == "pass" else project.replay("-v", *args, **outcomes)
-        [row] = read_results(str(project.path / "r.jsonl")).results
+
+        write("pass")
+        project.use_recordings(recordings / f"body-{steps}", solve_menu)
+        project.path.joinpath("r.jsonl").unlink(missing_ok=True)
+        write(body)
+        result = project.replay("-v", *args, **outcomes)
+        [file] = project.path.glob("r*.jsonl")
+        [row] = read_results(str(file)).results
         return result, row
 
     return run
@@ -91,10 +96,9 @@ def test_an_unsolved_item_is_one_whatever_its_test_says(run):
         (f"{SUBTEST}miniwob_llm.complete('is it right?', 'ask')", 2, "drifted", "agent"),
     ],
 )
-def test_an_item_whose_test_breaks_off_is_inconclusive(run, body, failed, outcome, reason, project):
-    result, _ = run(body, failed=failed)
+def test_an_item_whose_test_breaks_off_is_inconclusive(run, body, failed, outcome, reason):
+    result, row = run(body, failed=failed)
     result.stdout.fnmatch_lines([f"*told: {outcome} False"])
-    [row] = read_results(str(project.path / "r.incomplete.jsonl")).results
     assert (row.outcome, row.solved_at, row.reason) == (outcome, None, reason)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 
-import anyio
 import pytest
 import trio
 from support.projects import FAKE_PAGE
@@ -144,7 +143,7 @@ TESTS = """
         page.use()
 """
 
-IN_A_LOOP = {"a coroutine": asyncio.run, "anyio": anyio.run, "trio": trio.run}
+IN_A_LOOP = {"a coroutine": asyncio.run, "trio": trio.run}
 
 
 HOOKS = """
@@ -177,7 +176,6 @@ def test_items_run_beside_tests_that_leave_a_loop_running(run, name):
     ("where", "name"),
     [
         *(("a coroutine", name) for name in ("Async", "Runs", "Leaving", "Given")),
-        ("anyio", "Async"),
         ("trio", "Async"),
     ],
 )

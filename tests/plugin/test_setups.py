@@ -11,6 +11,8 @@ from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
 
 AGENTS = """
+    import os
+
     from pytest_miniwob_agent import Click
 
     class Base:
@@ -26,6 +28,8 @@ AGENTS = """
             env.step(Click(self.second))
 
         def run_finished(self, outcomes):
+            with open("finished", "a") as file:
+                print(os.environ.get("PYTEST_XDIST_WORKER", "controller"), self.name, file=file)
             return f"{self.name} has {', '.join(str(each.case) for each in outcomes)}"
 
     class Right(Base):
@@ -79,6 +83,7 @@ def test_each_agent_works_with_each_model_and_all_are_told_apart(run):
     recorded.assert_outcomes(passed=2, failed=2)
     finished = f"right has right/m/{MENU}, right/n/{MENU}"
     assert finished in " ".join(recorded.stdout.str().split())
+    assert run.path.joinpath("finished").read_text() == "controller right\ncontroller wrong\n"
     assert {request["model"] for request in run.server.requests} == {"m", "n"}
     replayed = run(TWO, f"--miniwob-results={results}", "--miniwob-report=report", record="none")
     replayed.assert_outcomes(passed=2, failed=2)
