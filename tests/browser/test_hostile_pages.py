@@ -146,7 +146,7 @@ def show(browser, tmp_path_factory):
         yield str(click(env, seen, "Go"))
         yield str(env.look(marks=list(ids.values())).boxes)
         if screen != "compact":
-            yield str(env.step(Wait(1)))
+            yield str(env.step(Wait(0.1)))
         judged = click(env, seen, "Done")
         yield str(judged)
         assert judged.solved
