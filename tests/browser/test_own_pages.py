@@ -53,7 +53,7 @@ BOARD = """
 """
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(15, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("times", [1, pytest.param(15, marks=pytest.mark.sweep)])
 def test_what_the_browser_drags_itself_always_arrives(pages, times):
     env, _ = pages.show(BOARD)
     for _ in range(times):
@@ -125,19 +125,20 @@ SHEET = """<p tabindex=0 id=cells>Cells</p><input><p id=out>.</p>
     </script>"""
 
 
-@pytest.mark.parametrize("verb", ["copy", "cut"])
-def test_scripts_of_a_page_say_what_is_copied_and_see_what_is_pasted(pages, verb):
+def test_scripts_of_a_page_say_what_is_copied_and_see_what_is_pasted(pages):
     env, seen = pages.show(SHEET + TASK, screen="tree")
     [cells, field, _] = [element.id for element in seen.elements]
-    env.step(Click(cells))
-    env.step(PressKeys("ctrl+c" if verb == "copy" else "ctrl+x"))
-    env.step(Click(field))
-    pasted = env.step(Paste())
-    assert pasted.error is None
-    assert texts(pasted.observation)[-1] == (
-        f"{verb} as text/plain, {verb} as text/html, {verb} as x/cells"
-    )
-    assert pasted.observation.elements[1].value == f"{verb} as text/plain"
+    for verb, keys in (("cut", "ctrl+x"), ("copy", "ctrl+c")):
+        env.step(Click(cells))
+        env.step(PressKeys(keys))
+        env.step(Click(field))
+        env.step(Select(field))
+        pasted = env.step(Paste())
+        assert pasted.error is None
+        assert texts(pasted.observation)[-1] == (
+            f"{verb} as text/plain, {verb} as text/html, {verb} as x/cells"
+        )
+        assert pasted.observation.elements[1].value == f"{verb} as text/plain"
     env.step(Select(field))
     env.step(Copy())
     assert texts(env.step(Paste()).observation)[-1] == f"{verb} as text/plain, -, -"
@@ -189,22 +190,16 @@ ORDER = """
 """
 
 
-@pytest.mark.parametrize(
-    ("drag", "order"),
-    [
-        (("A", "C"), "BCAD"),
-        (("D", "B"), "ADBC"),
-        (("A", "B"), "BACD"),
-        (("A", "C", (5, 1)), "BACD"),
-    ],
-)
-def test_a_drag_to_an_item_of_a_list_takes_its_place(pages, drag, order):
+def test_a_drag_to_an_item_of_a_list_takes_its_place(pages):
     """Such pages look in which half of the item the mouse is; at a place it may be in either."""
     env, seen = pages.show(ORDER + TASK)
     ids = {element.text: element.id for element in seen.elements}
-    moved, other, *place = drag
-    after = env.step(Drag(ids[moved], ids[other], end=place[0] if place else None)).observation
-    assert "".join(texts(after)) == order
+    for moved, other, place, order in (
+        ("A", "C", None, "BCAD"), ("D", "C", None, "BDCA"), ("B", "D", None, "DBCA"),
+        ("D", "C", (5, 1), "BDCA"),
+    ):  # fmt: skip
+        after = env.step(Drag(ids[moved], ids[other], end=place)).observation
+        assert "".join(texts(after)) == order
 
 
 LISTS = """
@@ -236,7 +231,7 @@ def test_what_holds_a_selection_by_the_mouse_stays_where_it_is(pages):
 
 class TestDeclaredTask:
     def test_goal_and_reward_follow_from_the_seed(self, pages):
-        for seed, text, reward in ((1, "A", 1), (1, "B", -0.5), (2, "B", 1)):
+        for seed, text, reward in ((1, "B", -0.5), (2, "B", 1)):
             env, seen = pages.show(CHOICE, seed)
             assert seen.goal == f"Click {'BA'[seed % 2]}."
             judged = click(env, seen, text)
@@ -276,7 +271,7 @@ class TestDeclaredTask:
               };
             </script>
         """
-        shown = [texts(pages.show(body, seed)[1])[0].split() for seed in range(1000, 1008)]
+        shown = [texts(pages.show(body, seed)[1])[0].split() for seed in range(1000, 1004)]
         assert {float(before) for before, _ in shown} == {48271 / 2147483647}
         first = [float(number) for _, number in shown]
         steps = {round((b - a) % 1, 2) for a, b in pairwise(first)}
@@ -351,14 +346,11 @@ CORE_PAGE = """
 
 
 def test_a_page_in_the_form_of_miniwob_uses_the_core_of_the_package(pages):
-    goals = set()
-    for seed in range(4):
+    for seed, wanted in ((1, "one"), (3, "two")):
         env, seen = pages.show(CORE_PAGE, seed)
-        goals.add(seen.goal)
-        assert texts(seen) == ["one", "two"]
-        assert click(env, seen, seen.goal.split()[1].strip(".")).solved
+        assert (seen.goal, texts(seen)) == (f"Click {wanted}.", ["one", "two"])
+        assert click(env, seen, wanted).solved
         assert env.remarks() == []
-    assert goals == {"Click one.", "Click two."}
 
 
 class TestSite:
@@ -394,7 +386,7 @@ class TestSite:
         )
         return pages
 
-    @pytest.mark.parametrize("way", ["link", "other window", "form"])
+    @pytest.mark.parametrize("way", ["other window", "form"])
     def test_goal_storage_clock_and_ids_go_on_from_page_to_page(self, site, way):
         env = site.open("site", 5)
         first = env.reset()
@@ -545,20 +537,18 @@ def test_what_a_page_did_not_get_is_remarked_once(pages):
 LATE = """<button>Go</button><script>
     addEventListener("load", async () => {
       await fetch("data.txt");
-      document.body.insertAdjacentHTML("beforeend", `FRAME`);
+      document.body.insertAdjacentHTML("beforeend",
+        "<iframe src=/there.html></iframe><object data=/there.html></object>");
     });
     document.querySelector("button").onclick = () => document.body.insertAdjacentHTML("beforeend",
       "<iframe src='data:text/html,<p>Far'></iframe>");
     </script>"""
 
 
-@pytest.mark.parametrize(
-    "frame", ["<iframe src=/there.html></iframe>", "<object data=/there.html></object>"]
-)
-def test_a_frame_that_comes_late_is_remarked_only_if_it_is_not_read(pages, frame):
+def test_a_frame_that_comes_late_is_remarked_only_if_it_is_not_read(pages):
     pages.write(data_txt="x", there_html="<p>There</p>")
-    env, seen = pages.show(declared() + LATE.replace("FRAME", frame))
-    assert "There" in texts(seen)
+    env, seen = pages.show(declared() + LATE)
+    assert texts(seen).count("There") == 2
     assert env.remarks() == []
     click(env, seen, "Go")
     [remark] = env.remarks()
@@ -584,10 +574,9 @@ def test_as_much_time_passes_where_a_link_leads_nowhere(pages):
         </script><p id="said">-</p>
         <button onclick="lead(3900)">1</button><button onclick="lead(4100)">2</button>
     """
-    for _ in range(3):
-        env, seen = pages.show(script + declared())
-        assert texts(click(env, seen, "1").observation)[0] == "late"
-        assert texts(click(env, env.reset(), "2").observation)[0] == "-"
+    env, seen = pages.show(script + declared())
+    assert texts(click(env, seen, "1").observation)[0] == "late"
+    assert texts(click(env, env.reset(), "2").observation)[0] == "-"
 
 
 def test_a_page_refreshes_by_its_own_clock(pages):
@@ -766,12 +755,10 @@ def test_a_page_has_heard_what_comes_with_a_frame_before_it_is_read(pages):
     script = """<style>dialog { position: static }</style><script>
         window.told = (what) => document.body.append(`told of ${what}`);
         </script>"""
-    env, _ = pages.show(script + "".join(WITH_FRAMES.values()) + TASK)
-    for _ in range(5):
-        seen = env.reset()
-        for name in WITH_FRAMES:
-            seen = click(env, seen, name).observation
-            assert f"told of {name}" in "".join(texts(seen))
+    env, seen = pages.show(script + "".join(WITH_FRAMES.values()) + TASK)
+    for name in WITH_FRAMES:
+        seen = click(env, seen, name).observation
+        assert f"told of {name}" in "".join(texts(seen))
 
 
 SHADOW = """
@@ -821,15 +808,13 @@ REDRAWN = """
 def test_what_a_page_draws_anew_under_the_mouse_is_notified_of_it(doctype, pages):
     pages.write(page_html=f"{doctype}<body>{REDRAWN}</body>")
     env = pages.open("page")
-    for _ in range(3):
-        [button, *_] = env.reset().elements
-        for count in (1, 2):
-            seen = env.step(Click(button.id)).observation
-            assert texts(seen) == ["Next", f"over {count}"]
-            [button, *_] = seen.elements
+    seen = env.reset()
+    for count in (1, 2):
+        seen = click(env, seen, "Next").observation
+        assert texts(seen) == ["Next", f"over {count}"]
 
 
-@pytest.mark.parametrize("screen", ["compact", "full"])
+@pytest.mark.parametrize("screen", [pytest.param("compact", marks=pytest.mark.sweep), "full"])
 def test_open_shadow_trees_and_slots_are_read_and_used(pages, screen):
     env, seen = pages.show(SHADOW, screen=screen)
     assert {"Your name", "Send", "Parsed"} <= set(texts(seen))
@@ -878,14 +863,46 @@ FRAMING = """
 """
 
 
+OTHER_FRAMES = {
+    "object": "<object data='/inner.html'></object>",
+    "embed": "<embed src='/inner.html'>",
+    "shadow": "<p><template shadowrootmode=open><iframe src='/inner.html'></iframe></template>",
+    "scaled": """<iframe src='/inner.html' style='transform: translateX(40px) scale(.5)'>
+        </iframe>""",
+    "zoomed": """<p style='zoom: 2'><iframe src='/inner.html' style='border: 9px solid'>
+        </iframe>""",
+    "padded": """<iframe src='/inner.html' style='border: 9px solid; padding: 70px 0 0 90px'>
+        </iframe>""",
+    "stretched": """<iframe src='/inner.html' style='transform: scale(1, 2) translateY(60px)'>
+        </iframe>""",
+    "mirrored": """<iframe src='/inner.html' style='rotate: y 180deg; transform: scaleY(-1)'>
+        </iframe>""",
+    "turned": """<p style='rotate: 30deg; scale: .8; margin: 0 90px 90px'>
+        <iframe src='/inner.html' style='rotate: 150deg; border: 9px solid'></iframe>""",
+    "scrolled": "<iframe src='/inner.html' style='rotate: 180deg' height=60></iframe>",
+    "inner": """<iframe src='/middle.html' style='rotate: 90deg; margin: 60px' height=200>
+        </iframe>""",
+}
+"""Frames of other kinds and places, by the names of the buttons in them."""
+
+ENDLESS = [
+    "frame.src = '/file.pdf'",
+    "frame.src = URL.createObjectURL(new Blob(['%PDF-1.1'], { type: 'application/pdf' }))",
+    "frame.src = '/inner.html'; setTimeout(() => frame.remove())",
+    "frame.src = '/inner.html'; frame.contentWindow.stop()",
+    "frame.contentDocument.open(); frame.contentDocument.write('Never closed')",
+]
+"""What leads a frame to a page that never loads."""
+
+
 class TestFrames:
     @pytest.fixture
     def site(self, pages):
         pages.write(site__index_html=FRAMING, site__inner_html=FRAME)
         return pages.open("site", 4)
 
-    @pytest.mark.parametrize("screen", ["compact", "full"])
-    def test_a_page_of_the_folder_is_read_and_used_where_it_shows(self, site, screen):
+    @pytest.mark.parametrize("screen", [pytest.param("compact", marks=pytest.mark.sweep), "full"])
+    def test_a_page_of_the_folder_is_read_and_used_and_the_same_in_each_trial(self, site, screen):
         seen = site.reset(screen=screen)
         assert {"Above", "2020", "word 4", "Press"} <= set(texts(seen))
         after = click(site, seen, "Press").observation
@@ -894,6 +911,8 @@ class TestFrames:
         last = site.step(Enter("Hi", field))
         assert last.solved
         assert list(site.remarks()) == []
+        assert re.search(r"0\.\d{4}", " ".join(texts(seen)))
+        assert site.reset(screen=screen) == seen
 
     def test_ids_places_and_pictures_are_those_of_the_whole_page(self, site):
         seen = site.reset()
@@ -912,11 +931,6 @@ class TestFrames:
         html = site.html()
         assert re.search(rf'<iframe[^>]*>\s*<body.*<button data-ref="{button.id}"', html, re.DOTALL)
 
-    def test_it_is_the_same_in_each_trial_and_goes_by_the_pages_clock(self, site):
-        first, second = texts(site.reset()), texts(site.reset())
-        assert first == second
-        assert re.search(r"0\.\d{4}", " ".join(first))
-
     def test_it_shares_the_clipboard_of_the_page(self, pages):
         pages.write(inner_html="<!DOCTYPE html><body><b>Inside</b><input>")
         env, seen = pages.show(f'{COPY}{TASK}<iframe src="/inner.html"></iframe>')
@@ -931,60 +945,33 @@ class TestFrames:
         assert copied.error is None
         assert texts(click(env, copied.observation, "Show").observation).count("Inside") == 2
 
-    @pytest.mark.parametrize(
-        "frame",
-        [
-            "<object data=/inner.html></object>",
-            "<embed src=/inner.html>",
-            "<div><template shadowrootmode=open><iframe src=/inner.html></iframe></template></div>",
-            "<iframe src=/inner.html style='transform: translateX(40px) scale(.5)'></iframe>",
-            "<p style='zoom: 2'><iframe src=/inner.html style='border: 9px solid'></iframe></p>",
-            "<iframe src=/inner.html style='border: 9px solid; padding: 70px 0 0 90px'></iframe>",
-            "<iframe src=/inner.html style='transform: scale(1, 2) translateY(60px)'></iframe>",
-            "<iframe src=/inner.html style='rotate: y 180deg; transform: scaleY(-1)'></iframe>",
-            "<p style='rotate: 30deg; scale: .8; margin: 0 90px 90px'>"
-            "<iframe src=/inner.html style='rotate: 150deg; border: 9px solid'></iframe></p>",
-            "<iframe src=/inner.html style='rotate: 180deg' height=60></iframe>",
-            "<iframe src=/middle.html style='rotate: 90deg; margin: 60px' height=200></iframe>",
-        ],
-        ids=[
-            "object",
-            "embed",
-            "shadow tree",
-            "scaled",
-            "zoomed",
-            "padded",
-            "stretched",
-            "mirrored",
-            "turned",
-            "turned over and scrolled",
-            "turned in one",
-        ],
-    )
-    @pytest.mark.parametrize("screen", ["compact", "tree"])
-    def test_other_kinds_of_frames_are_read_and_used_too(self, pages, frame, screen):
+    @pytest.mark.parametrize("screen", [pytest.param("compact", marks=pytest.mark.sweep), "tree"])
+    def test_other_kinds_of_frames_are_read_and_used_too(self, pages, screen):
         pages.write(
-            inner_html="<!DOCTYPE html><div style='height: 100px'></div>"
-            "<button onclick='top.pressed = 1'>In</button>",
-            middle_html="<!DOCTYPE html><iframe src=/inner.html style='rotate: 20deg'></iframe>",
+            inner_html="""<!DOCTYPE html><div style='height: 100px'></div>
+                <button onclick='this.remove()'></button><script>
+                document.querySelector("button").textContent = decodeURI(location.search.slice(1));
+                </script>""",
+            middle_html="""<!DOCTYPE html><iframe style='rotate: 20deg'></iframe><script>
+                document.querySelector("iframe").src = `/inner.html${location.search}`;
+                </script>""",
         )
-        task = "<script>var task = { goal: 'g', reward: () => window.pressed ? 1 : 0 };</script>"
-        env, seen = pages.show(task + frame, screen=screen)
-        assert click(env, seen, "In").solved
+        shown = (
+            f"<div style='height: 450px'>{frame.replace('.html', f'.html?{name}')}</div>"
+            for name, frame in OTHER_FRAMES.items()
+        )
+        env, seen = pages.show(TASK + "".join(shown), screen=screen)
+        for name in OTHER_FRAMES:
+            assert name not in texts(click(env, seen, name).observation)
         assert list(env.remarks()) == []
 
-    @pytest.mark.parametrize(
-        ("name", "content"),
-        [
-            ("inner.xhtml", "<html xmlns='http://www.w3.org/1999/xhtml'><body>In</body></html>"),
-            ("inner.md", "In"),
-        ],
-    )
-    def test_files_of_other_types_are_read_in_frames(self, pages, name, content):
-        (pages.folder / name).parent.mkdir(exist_ok=True)
-        (pages.folder / name).write_text(content)
-        env, seen = pages.show(f"{TASK}<iframe src=/{name}></iframe>")
-        assert "In" in texts(seen)
+    def test_files_of_other_types_are_read_in_frames(self, pages):
+        pages.write(inner_md="In")
+        (pages.folder / "inner.xhtml").write_text(
+            "<html xmlns='http://www.w3.org/1999/xhtml'><body>In</body></html>"
+        )
+        env, seen = pages.show(f"{TASK}<iframe src=/inner.md></iframe><iframe src=/inner.xhtml>")
+        assert texts(seen).count("In") == 2
         assert list(env.remarks()) == []
 
     def test_a_frame_that_a_script_adds_is_waited_for(self, pages):
@@ -1002,30 +989,24 @@ class TestFrames:
         """)
         assert "Inside" in texts(click(env, seen, "Add").observation)
 
-    @pytest.mark.parametrize("change", [
-        "frame.src = '/file.pdf'",
-        "frame.src = URL.createObjectURL(new Blob(['%PDF-1.1'], {type: 'application/pdf'}))",
-        "{ frame.src = '/inner.html'; setTimeout(() => frame.remove()); }",
-        "{ frame.src = '/inner.html'; frame.contentWindow.stop(); }",
-        "{ frame.contentDocument.open(); frame.contentDocument.write('Never closed'); }",
-    ])  # fmt: skip
-    def test_a_frame_that_never_loads_is_not_waited_for(self, pages, change):
+    def test_a_frame_that_never_loads_is_not_waited_for(self, pages):
         pages.write(inner_html="<p>Inside</p>", file_pdf="%PDF-1.1")
-        env, seen = pages.show(f"""
-            <iframe src="/file.pdf"></iframe><button>Change</button>
-            <script>
-              const change = (frame) => {change};
-              document.querySelector("button").onclick = () => {{
-                change(document.body.appendChild(document.createElement("iframe")));
-                document.querySelector("button").textContent = "Changed";
-              }};
-              const task = {{ goal: "Change.", reward: () => 0 }};
-            </script>
-        """)
+        buttons = "".join(
+            f"""<button id=b{number}>Change {number}</button><script>
+              b{number}.onclick = () => {{
+                const frame = document.body.appendChild(document.createElement("iframe"));
+                {change};
+                b{number}.textContent = "Changed";
+              }};</script>"""
+            for number, change in enumerate(ENDLESS)
+        )
+        env, seen = pages.show(f'<iframe src="/file.pdf"></iframe>{buttons}{TASK}')
         [unread] = env.remarks()
         assert "<iframe> is not read" in unread
         assert unread.endswith("/file.pdf")
-        assert "Changed" in texts(click(env, seen, "Change").observation)
+        for number in range(len(ENDLESS)):
+            after = click(env, seen, f"Change {number}").observation
+            assert texts(after).count("Changed") == number + 1
 
 
 def test_a_page_finds_no_request_that_would_be_sent_once_it_is_left(pages):
