@@ -388,7 +388,7 @@ REWARDS = {
 }
 
 
-FEW = ("evaluated", "in an attribute", "by the page's own handler", "as an object")
+FEW = ("in an attribute", "by the page's own handler", "as an object")
 
 
 @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ FEW = ("evaluated", "in an attribute", "by the page's own handler", "as an objec
             for name, script in REWARDS.items()
         ),
         ("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true", "changed the page's verdict"),
-        ("core.startEpisodeReal()", "began another episode"),
+        pytest.param("core.startEpisodeReal()", "began another episode", marks=pytest.mark.sweep),
         ("genProblem()", "began another episode"),
     ],
 )
@@ -415,7 +415,13 @@ def test_a_program_that_judges_itself_ends_the_item_with_an_error(script, reason
         drive(work)
 
 
-@pytest.mark.parametrize("script", ["location.href = 'click-button.html'", "location.reload()"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        "location.href = 'click-button.html'",
+        pytest.param("location.reload()", marks=pytest.mark.sweep),
+    ],
+)
 def test_a_program_that_leaves_ends_the_item_with_an_error(script, drive):
     def work(program, page, llm):
         program.run(f"window.stays = true; {script}")
@@ -428,11 +434,11 @@ def test_a_program_that_leaves_ends_the_item_with_an_error(script, drive):
         drive(work)
 
 
-def test_an_item_after_one_that_has_ended_with_an_error_is_driven(drive):
+def test_an_item_after_some_that_have_ended_with_an_error_is_driven(drive):
     for name in ("evaluated", "without our object", "with other built-ins"):
         with pytest.raises(ProgramError):
             drive(lambda program, page, llm, name=name: program.run(REWARDS[name]))
-        assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
+    assert actions(drive(lambda program, page, llm: program.click("#query"))) != []
 
 
 def test_a_verdict_stays_as_the_page_gives_it_whatever_is_replaced(drive):
@@ -669,29 +675,30 @@ def test_scripts_that_a_program_inserts_otherwise_are_told_by_a_remark(way, driv
 ANSWER = {"responseCode": 200, "body": "dGFzayA9IHsgcmV3YXJkOiAoKSA9PiAxIH0="}  # a task of its own
 
 
-@pytest.mark.parametrize(
-    ("url", "method", "answer"),
-    [("second.html", "fulfillRequest", ANSWER), ("judge.js", "fulfillRequest", ANSWER),
-     ("judge.js", "continueRequest", {"url": "http://pages.localhost/other.js"})],
-)  # fmt: skip
-def test_no_program_answers_for_the_pages_and_scripts_that_judge(url, method, answer, drive, pages):
+def test_no_program_answers_for_the_pages_and_scripts_that_judge(drive, pages):
     page = pages.make(
         f"<a href=second.html>Go on</a>{TASK}",
         second_html="<p>No</p><script src=judge.js></script>",
         judge_js="task = { reward: () => 0 };",
         other_js="task = { reward: () => 1 };",
     )
+    elsewhere = {"url": "http://pages.localhost/other.js"}
 
     def work(program, page, llm):
-        point = program.point("a")
-        program.call("Fetch.enable", patterns=[{"urlPattern": f"*{url}"}])
+        x, y = program.point("a")
+        program.call("Fetch.enable", patterns=[{"urlPattern": "*.html"}, {"urlPattern": "*.js"}])
         for kind in ("mousePressed", "mouseReleased"):
-            where = {"x": point[0], "y": point[1], "button": "left", "clickCount": 1}
+            where = {"x": x, "y": y, "button": "left", "clickCount": 1}
             program.send("Input.dispatchMouseEvent", type=kind, **where)
-        request = program.paused(url)
-        with pytest.raises(Refused, match=f"Fetch.{method} was refused: .* judge"):
-            program.call(f"Fetch.{method}", requestId=request, **answer)
-        program.call("Fetch.continueRequest", requestId=request)
+        for url, answers in (
+            ("second.html", {"fulfillRequest": ANSWER}),
+            ("judge.js", {"fulfillRequest": ANSWER, "continueRequest": elsewhere}),
+        ):
+            request = program.paused(url)
+            for method, answer in answers.items():
+                with pytest.raises(Refused, match=f"Fetch.{method} was refused: .* judge"):
+                    program.call(f"Fetch.{method}", requestId=request, **answer)
+            program.send("Fetch.continueRequest", requestId=request)
         program.click("p")
         assert not page.done
 
@@ -886,9 +893,9 @@ def test_frames_without_scripts_are_read_after_a_program_has_left(drive, pages):
     def reading(env):
         seen.append([element.text for element in env.reset().elements])
 
-    for agent in (reading, work, reading, work, work, reading):
+    for agent in (work, reading):
         drive(agent, page=page)
-    assert seen == [["In"]] * 3
+    assert seen == [["In"]]
 
 
 def test_only_the_program_reaches_the_page_and_only_in_the_block(drive):
@@ -940,27 +947,19 @@ NO_COMMANDS = ["", "{", "[]", "1", '{"id": 1}', '{"method": "Page.enable"}', "["
                '{"id": 1, "method": "Page.enable", "sessionId": []}']  # fmt: skip
 
 
-def test_messages_that_are_no_commands_are_refused_and_the_page_goes_on(drive):
+def test_every_message_is_answered_and_the_page_goes_on(drive):
     def work(program, page, llm):
-        for message in NO_COMMANDS:
+        def answer(message):
             program.socket.send(message)
-            assert "error" in json.loads(program.socket.recv())
-        for message in (b"\xff\x00", b'{"id": 1, "method": "A.b\xff"}'):
-            program.socket.send(message)
-            assert "error" in json.loads(program.socket.recv())
-        assert program.run("1 + 1") == 2
+            return json.loads(program.socket.recv())
 
-    drive(work)
-
-
-def test_every_command_gets_an_answer_with_its_id(drive):
-    def work(program, page, llm):
+        for message in (*NO_COMMANDS, b"\xff\x00", b'{"id": 1, "method": "A.b\xff"}'):
+            assert "error" in answer(message)
         for number in (0, -1, 2**30, 2**31, 2**70, 1.5, "a", True, None):
-            program.socket.send(json.dumps({"id": number, "method": "Browser.getVersion"}))
-            answer = json.loads(program.socket.recv())
-            assert (answer["id"], "result" in answer) == (number, type(number) is int)
-        program.socket.send(b'{"id": 7, "method": "Browser.getVersion"}')
-        assert "result" in json.loads(program.socket.recv())
+            answered = answer(json.dumps({"id": number, "method": "Browser.getVersion"}))
+            assert (answered["id"], "result" in answered) == (number, type(number) is int)
+        assert "result" in answer(b'{"id": 7, "method": "Browser.getVersion"}')
+        assert program.run("1 + 1") == 2
 
     drive(work)
 
@@ -992,12 +991,11 @@ class Silent:
             program = Program(page.cdp_url)
             left.callback(program.socket.socket.close)
             program.run("window.answers = 0")
-            for _ in range(50):
+            for _ in range(40):
                 program.send("Runtime.evaluate", expression="answers++, 'x'.repeat(1e6)")
             if self.stays:
                 watcher = Program(page.cdp_url)
-                while watcher.run("answers") < 50:
-                    pass
+                wait_until(lambda: watcher.run("answers") == 40)
             else:
                 left.close()
 
@@ -1021,25 +1019,27 @@ def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, pages):
 
 
 @pytest.mark.parametrize(
-    ("script", "form"),
+    ("form", "scripts"),
     [
-        ("const { reward } = task; task.reward = () => 1; p.click(); task.reward = reward", TASK),
-        ("const own = task; task = { goal: '', reward: () => 1 }; p.click(); task = own", TASK),
-        ("task = { goal: '', reward: () => 1 }; p.click(); delete window.task", "core"),
-        ("for (const name of ['verdict', 'reward', 'watched'])"
-         "  Reflect.set(miniwobAgent.inside().trial, name, 1); p.click()", TASK),
+        (f"<p id='p'>No</p>{TASK}", [
+            "const { reward } = task; task.reward = () => 1; p.click(); task.reward = reward",
+            "const own = task; task = { goal: '', reward: () => 1 }; p.click(); task = own",
+            "for (const name of ['verdict', 'reward', 'watched'])"
+            "  Reflect.set(miniwobAgent.inside().trial, name, 1); p.click()",
+        ]),
+        (CORE.format("<p id='p'>No</p>"),
+         ["task = { goal: '', reward: () => 1 }; p.click(); delete window.task"]),
     ],
+    ids=["task", "core"],
 )  # fmt: skip
-def test_what_a_program_replaces_for_a_moment_does_not_judge(script, form, drive, pages):
-    body = f"<p id='p'>No</p>{form}" if form == TASK else CORE.format("<p id='p'>No</p>")
-    page = pages.make(body)
-
+def test_what_a_program_replaces_for_a_moment_does_not_judge(form, scripts, drive, pages):
     def work(program, page, llm):
-        program.run(f"(() => {{ {script}; }})()")
-        assert not page.done
+        for script in scripts:
+            program.run(f"(() => {{ {script}; }})()")
+            assert not page.done
 
-    episode = drive(work, page=page)
-    assert actions(episode)[0] == 'click <p> "No"'
+    episode = drive(work, page=pages.make(form))
+    assert actions(episode)[: len(scripts)] == ['click <p> "No"'] * len(scripts)
     assert not episode.solved
 
 
