@@ -166,13 +166,6 @@ def test_scripts_read_and_write_all_kinds_of_text_in_the_clipboard(pages):
     assert "<b>a</b>, a" in texts(click(env, seen, "Read").observation)
 
 
-def test_a_page_may_keep_the_screen_on(pages):
-    page = """<button onclick="navigator.wakeLock.request().then(({ type }) => say(type), say)">
-        On</button>"""
-    env, seen = pages.show(page + COPY + TASK)
-    assert "screen" in texts(click(env, seen, "On").observation)
-
-
 ORDER = """
     <ul id="list"><li>A<li>B<li>C<li>D</ul>
     <script>
