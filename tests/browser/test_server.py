@@ -75,8 +75,7 @@ def test_a_closed_server_leaves_neither_port_nor_thread():
 
 @pytest.mark.integration
 def test_a_page_without_a_declared_character_set_is_read_as_utf_8(page):
-    seen = page("unicode-test", 1000).reset()
-    assert "\u2665" in seen.goal
+    assert "\u2665" in page("unicode-test", 1000).reset().goal
 
 
 @pytest.mark.integration
