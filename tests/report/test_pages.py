@@ -61,6 +61,9 @@ def test_an_item_without_a_result_shows_the_reason_and_how_to_get_pictures(windo
     command = '-k "click-test/1000" --miniwob-report=DIR --miniwob-trace=on'
     assert window.texts(".without code") == [command]
     assert window.texts(".frame .caption")[0].startswith("0 enter")
+    window.look_like(390, "dark")
+    assert window.violations() == []
+    assert window.wide() == 390
     window.open(made, "#/item/n-screen-n-step/click-pie/8")
     assert window.texts(".reason pre") == ["no disk"]
 
@@ -149,8 +152,8 @@ def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_pat
     texts = {"message": HOSTILE, "error": HOSTILE, "model": HOSTILE}
     other = without_result(replace(case, seed=2), Status.ERROR, prompts={HOSTILE: HOSTILE}, **texts)
     Report(tmp_path).write([outcome, other], judged=False)
-    places = [f"#/item/{case.id}/{step}" for step in ("1/0", "1/3", "2/0")]
-    places += ["#/", "#/item/1-screen-1-step/click-test/2", f"#/{HOSTILE[:25]}"]
+    places = ["#/", "#/item/1-screen-1-step/click-test/2", f"#/{HOSTILE[:25]}"]
+    places += [f"#/item/{case.id}/{step}" for step in ("2/0", "1/0")]
     for place in places:
         window.open(tmp_path, place)
         foreign = window.driver.execute_script(
@@ -160,7 +163,6 @@ def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_pat
         assert foreign == 0, place
         found = window.driver.execute_script("return document.body.textContent")
         assert not set(found) & set(UNSEEN)
-    window.open(tmp_path, places[0])
     assert "<script>alert(1)</script>" in window.find("#item > .goal").text
     window.find(".prompt summary").click()
     asked = window.find("pre.asked").text
@@ -168,20 +170,12 @@ def test_text_of_pages_and_models_never_becomes_markup_or_script(window, tmp_pat
     assert "".join(f"[U+{ord(char):04X}]" for char in UNSEEN) + "." in asked
 
 
-@pytest.mark.parametrize(
-    ("width", "theme", "place"),
-    [
-        (1280, "light", "#/item/n-screen-n-step/click-pie/7/2/0"),
-        (390, "dark", "#/item/1-screen-1-step/click-test/1000"),
-        pytest.param(390, "dark", "#/", marks=pytest.mark.sweep),
-    ],
-    ids=["reflection", "drift", "overview"],
-)
-def test_an_accessibility_checker_finds_nothing(window, made, width, theme, place):
-    window.look_like(width, theme)
-    window.open(made, place)
+@pytest.mark.sweep
+def test_an_accessibility_checker_finds_nothing_in_the_overview(window, made):
+    window.look_like(390, "dark")
+    window.open(made)
     assert window.violations() == []
-    assert window.wide() == width
+    assert window.wide() == 390
 
 
 def conversation():
@@ -243,6 +237,7 @@ def test_prompts_are_closed_until_a_reader_opens_them(window, made):
     assert window.texts("pre.asked") == ["What was wrong?"]
     window.press(Keys.ARROW_RIGHT, Keys.ARROW_LEFT)  # and stay open from then on
     window.wait(lambda: len(window.shown("pre.asked")) == 2)
+    assert window.violations() == []
 
 
 def test_trials_are_jumped_over_by_list_and_keyboard(window, made):
