@@ -235,9 +235,8 @@ WAITING = """
 
 
 class TestHandlersThatWait:
-    @pytest.mark.parametrize("screen", ["compact", "full"])
-    def test_time_passes_until_they_answer(self, pages, screen):
-        env, seen = pages.show(WAITING, screen=screen)
+    def test_time_passes_until_they_answer(self, pages):
+        env, seen = pages.show(WAITING, screen="full")
         shown = ""
         for button, said in (
             ("Slow", '"quick" 0 "slow" 800'),
@@ -250,9 +249,8 @@ class TestHandlersThatWait:
             assert shown in texts(click(env, seen, button).observation)
         assert list(env.remarks()) == []
 
-    @pytest.mark.parametrize("screen", ["compact", "full"])
-    def test_one_that_never_answers_is_named(self, pages, screen):
-        env, seen = pages.show(WAITING, screen=screen)
+    def test_one_that_never_answers_is_named(self, pages):
+        env, seen = pages.show(WAITING, screen="full")
         with pytest.raises(PageError) as error:
             click(env, seen, "Never")
         why = 'task.api["GET /never"] did not answer within 10 seconds of the page\'s clock'

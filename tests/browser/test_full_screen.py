@@ -7,6 +7,8 @@ from support.own_pages import TASK
 
 from pytest_miniwob_agent import Click, ClickAt, DragFrom, Enter, Follow, HoverAt, Wait
 
+from .bodies import Bodies
+
 pytestmark = pytest.mark.integration
 
 PAGE = """
@@ -30,13 +32,9 @@ PAGE = """
 """
 
 
-@pytest.fixture
-def shown(pages):
+def test_states_shapes_and_places_are_shown(pages):
     _, seen = pages.show(PAGE + TASK, screen="full")
-    return {one.dom_id or one.text: {**dict(one.details), "id": one.id} for one in seen.elements}
-
-
-def test_states_names_limits_and_options_are_shown(shown):
+    shown = {one.dom_id or one.text: {**dict(one.details), "id": one.id} for one in seen.elements}
     assert shown["ok"]["state"] == "disabled"
     assert shown["tab"]["state"] == "selected"
     assert shown["free"]["state"] == "focused"
@@ -45,8 +43,6 @@ def test_states_names_limits_and_options_are_shown(shown):
     assert shown["day"]["format"] == "MM/DD/YYYY"
     assert [shown["much"][name] for name in ("minimum", "maximum", "step")] == ["2", "8", "2"]
 
-
-def test_colours_shapes_and_boxes_are_shown(shown):
     assert shown["red"]["background"] == "red"
     assert shown["odd"]["background"] == "#123456"
     assert shown["cards"]["background"] == "green"  # a box whose content is hidden
@@ -56,8 +52,6 @@ def test_colours_shapes_and_boxes_are_shown(shown):
     assert shown["three"]["points"] == f"{left},{top} {left + 30},{top} {left + 30},{top + 20}"
     assert shown["flat"]["points"] == f"{left + 5},{top + 25} {left + 50},{top + 25}"
 
-
-def test_what_is_covered_or_out_of_sight_is_marked_and_text_has_an_id(shown):
     assert shown["under"]["state"] == "covered"
     assert "state" not in shown["over"]
     assert shown["low"]["state"] == "outside"
@@ -65,31 +59,32 @@ def test_what_is_covered_or_out_of_sight_is_marked_and_text_has_an_id(shown):
     assert shown["some"]["id"] is not None
 
 
-@pytest.mark.parametrize(
-    ("drawn", "shown"),
-    [
-        ("<svg><a><text y=20>GO</text></a></svg>", [("a", "GO")]),
-        (
-            "<svg><a><g><text y=20>GO <tspan>ON</tspan></text><path d='M0 0 L9 9'/></g></a></svg>",
-            [("a", "GO ON")],
-        ),
-        ("<button><svg><text y=20>GO</text></svg></button>", [("button", "GO")]),
-        (
-            "<svg><g><switch><text y=20>GO</text><text>no</text></switch></g></svg>",
-            [("text", "GO")],
-        ),
-        ("<svg><defs><text id=go y=20>GO</text></defs><use href='#go'/></svg>", [("use", "GO")]),
-        (
-            "<svg><symbol id=icon><title>no</title><text y=20>GO</text></symbol><a><use id=copy "
-            "href='#icon'/></a><use href='#copy' y=20 /><use href='#none'/></svg>",
-            [("a", "GO"), ("use", "GO")],
-        ),
-    ],
-)
-def test_text_in_a_drawing_is_shown(pages, drawn, shown):
-    env, seen = pages.show(drawn + TASK, screen="full")
-    assert [(one.tag, one.text) for one in seen.elements] == shown
-    assert env.html().count("GO") == len(shown)
+DRAWN = [
+    ("<svg><a><text y=20>GO</text></a></svg>", [("a", "GO")]),
+    (
+        "<svg><a><g><text y=20>GO <tspan>ON</tspan></text><path d='M0 0 L9 9'/></g></a></svg>",
+        [("a", "GO ON")],
+    ),
+    ("<button><svg><text y=20>GO</text></svg></button>", [("button", "GO")]),
+    (
+        "<svg><g><switch><text y=20>GO</text><text>no</text></switch></g></svg>",
+        [("text", "GO")],
+    ),
+    ("<svg><defs><text id=go y=20>GO</text></defs><use href='#go'/></svg>", [("use", "GO")]),
+    (
+        "<svg><symbol id=icon><title>no</title><text y=20>GO</text></symbol><a><use id=copy "
+        "href='#icon'/></a><use href='#copy' y=20 /><use href='#none'/></svg>",
+        [("a", "GO"), ("use", "GO")],
+    ),
+]
+
+
+def test_text_in_a_drawing_is_shown(pages, browser):
+    bodies = Bodies(pages, browser, "full")
+    for drawn, shown in DRAWN:
+        seen = bodies.show(drawn)
+        assert [(one.tag, one.text) for one in seen.elements] == shown
+        assert bodies.env.html().count("GO") == len(shown)
 
 
 def test_the_goal_has_its_icons_on_the_full_screen_alone(page):
