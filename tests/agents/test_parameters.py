@@ -3,8 +3,6 @@
 import inspect
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pytest_miniwob_agent.agents.registry import load_agent, named_agents
 from pytest_miniwob_agent.core.errors import UsageError
@@ -87,8 +85,6 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("agent", "name"), PARAMETERS)
-@given(st.text(max_size=20).map("no {}".format))
-@settings(max_examples=5, deadline=None)
-def test_any_other_text_is_refused_with_the_parameters_name(agent, name, text):
+def test_any_other_text_is_refused_with_the_parameters_name(agent, name):
     with pytest.raises(UsageError, match=name):
-        load_agent(agent, params={name: text})
+        load_agent(agent, params={name: "no {}%s\n\ud800"})
