@@ -196,7 +196,7 @@ def test_a_truncated_cassette_is_never_read(tmp_path):
             read_cassette(path)
 
 
-@pytest.mark.parametrize("every", [200, pytest.param(10, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("every", [200, pytest.param(50, marks=pytest.mark.sweep)])
 def test_a_shipped_cassette_is_written_as_it_was_read_and_loaded_by_vcrpy(every):
     recorder = vcr.VCR(serializer="miniwob", record_mode="none")
     recorder.register_serializer("miniwob", Serializer())

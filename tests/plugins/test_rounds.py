@@ -47,10 +47,11 @@ def record_baseline(project):
 
 
 class TestDecision:
-    def test_a_run_ends_with_the_round_that_shows_a_fall(self, project):
+    @pytest.mark.parametrize("workers", ["-n1", pytest.param("-n2", marks=pytest.mark.sweep)])
+    def test_a_run_ends_with_the_round_that_shows_a_fall(self, project, workers):
         """By hand: √10 = 3.16 is below the first bound of 3.20 for six looks, √20 above 2.84."""
         project.server.reply = fail
-        result = project.record(*JUDGED, "--miniwob-results=new.jsonl", "-n2")
+        result = project.record(*JUDGED, "--miniwob-results=new.jsonl", workers)
         assert result.ret == 1
         outcomes = result.parseoutcomes()
         assert outcomes["regressed"] + outcomes["skipped"] == ITEMS
