@@ -6,7 +6,6 @@ import string
 from dataclasses import replace
 
 import pytest
-import vcr
 import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -198,6 +197,8 @@ def test_a_truncated_cassette_is_never_read(tmp_path):
 
 @pytest.mark.parametrize("every", [200, pytest.param(50, marks=pytest.mark.sweep)])
 def test_a_shipped_cassette_is_written_as_it_was_read_and_loaded_by_vcrpy(every):
+    import vcr  # takes long
+
     recorder = vcr.VCR(serializer="miniwob", record_mode="none")
     recorder.register_serializer("miniwob", Serializer())
     shipped = sorted(

@@ -4,7 +4,6 @@ import asyncio
 import json
 import threading
 
-import vcr
 from support.answers import completion
 
 from pytest_miniwob_agent.core.chat import ModelResponse
@@ -31,6 +30,8 @@ def test_requests_of_other_threads_stay_mocked(chat_server, monkeypatch):
 
 
 def test_the_client_of_an_item_passes_by_the_cassette_of_a_users_vcrpy(tmp_path):
+    import vcr  # takes long
+
     def post(request):
         return ModelResponse(json.dumps(completion("here")).encode())
 
