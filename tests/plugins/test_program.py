@@ -103,7 +103,7 @@ def test_a_program_that_fails_is_an_error_of_the_item(project, code, timeout, me
 
 
 def test_the_end_of_a_long_output_is_kept(capsys):
-    output = _Output(io.StringIO("first" + 9 * MOST_PARTS * LONGEST_PART * "." + "\nlast"))
+    output = _Output(io.StringIO("first" + 2 * MOST_PARTS * LONGEST_PART * "." + "\nlast"))
     output.finish()
     assert output.end.endswith("  .....\n  last")
     printed = capsys.readouterr().out
@@ -294,32 +294,42 @@ def capture(pytester, chat_server, monkeypatch):
     return run
 
 
+@pytest.fixture
+def in_process(capture, monkeypatch):
+    """Let captures run pytest in this process, which has a browser."""
+    monkeypatch.setattr(
+        "pytest_miniwob_agent.plugins.program.capture._pytest",
+        lambda *args: capture.project.runpytest(*args).ret == 0,
+    )
+
+
 BUY = "<p>Milk</p><button onclick='document.body.textContent = `Thank you`'>Buy</button>"
 
 
-def test_a_run_becomes_a_test_that_a_grader_judges(capture, capfd):
+@pytest.mark.usefixtures("in_process")
+def test_a_run_becomes_a_test_that_a_grader_judges(capture, capsys):
     capture.project.makepyfile(my_graders="def thanks(episode):\n    return episode.steps == 1\n")
     assert capture("--goal=Buy milk", "--solved-when=grader=my_graders:thanks") == 0
-    said = capfd.readouterr().out
+    said = capsys.readouterr().out
     assert "to commit:\n  e2e/test_buy_milk.py\n  cassettes/" in said
     assert "graders: thanks 1/1" in said
     written = capture.project.path.joinpath("e2e/test_buy_milk.py").read_text()
     assert "from my_graders import thanks\n" in written
     assert "graders=[thanks]" in written
     assert capture("--goal=Buy milk") == 2
-    assert "exists: choose another --name" in capfd.readouterr().err
+    assert "exists: choose another --name" in capsys.readouterr().err
 
 
-def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capsys, monkeypatch):
-    """Its runs of pytest have the shared browser."""
-    monkeypatch.setattr(
-        "pytest_miniwob_agent.plugins.program.capture._pytest",
-        lambda *args: capture.project.runpytest(*args).ret == 0,
-    )
+def test_a_run_without_a_result_becomes_no_test(capture, capfd):
+    assert capture("--goal=Buy milk", "--solved-when=grader=nowhere:thanks", "--keep") == 1
+    output, told = capfd.readouterr().out.split("\nthe run has no result, as the output above says")
+    assert "No module named 'nowhere'" in output
+    assert told == ", so no test was written\n"
+
+
+@pytest.mark.usefixtures("in_process")
+def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capsys):
     bread = ("--goal=Buy bread", "--name=bread")
-    assert capture(*bread, "--start=/none", "--keep") == 1
-    said = capsys.readouterr().out
-    assert "the run has no result, as the output above says, so no test was written" in said
     assert capture(*bread) == 1
     said = capsys.readouterr().out
     assert "1 xfailed" not in said
