@@ -7,6 +7,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import pytest
 from support.projects import FAKE_PAGE, OTHERS, REPORTING, SLOW
 
 EVIL = "\\x1b[2J<b>\\ud800\\u202e</b>\\n::error::"
@@ -38,7 +39,8 @@ SEEN = f"""
 """A page with pictures."""
 
 
-def test_each_plugin_gets_from_a_worker_what_it_can_show(project, chat_server, monkeypatch):
+@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n1", marks=pytest.mark.sweep)])
+def test_each_plugin_gets_what_it_can_show(project, chat_server, monkeypatch, workers):
     out = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in REPORTING)
     monkeypatch.setenv("PYTEST_ADDOPTS", out)
     page = FAKE_PAGE.replace('"Save"', f'"Save{EVIL}"').replace("return FakePage", "return Seen")
@@ -56,11 +58,11 @@ def test_each_plugin_gets_from_a_worker_what_it_can_show(project, chat_server, m
     chat_server.reply = reply
 
     options = (
-        "-n1 -k click-menu-2 --miniwob-trials=2 --miniwob-trace=on --miniwob-report=report "
+        "-k click-menu-2 --miniwob-trials=2 --miniwob-trace=on --miniwob-report=report "
         "--junitxml=junit.xml --html=report.html --self-contained-html --json-report "
         "--alluredir=allure"
     )
-    result = project.record(*options.split())
+    result = project.record(workers, *options.split())
     assert {"passed": 1, "failed": 1}.items() <= result.parseoutcomes().items()
     check_junit(project.path / "junit.xml")
     check_html(project.path / "report.html")
