@@ -120,7 +120,7 @@ def test_any_replies_and_any_page_lead_to_endings_of_trials(name, script, writte
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", AGENTS)
 @any_episode
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_many_replies_and_pages_lead_to_endings_of_trials(name, script, written, reward):
     check_endings(name, script, written, reward)
 
