@@ -302,8 +302,6 @@ PLANTED = {
     "program": ("delete-user", {
         "broken": (["ignores", "POST .*/delete/"], USED_UP),
         "button": (["says", ">Delete</a>", ">Remove</a>"], "+ Remove"),
-        "column": (MORE_CELLS, "VIEW LIST LINK NEW"),
-        "order": (["reverses", USERS], "+  bob"),
         "slower": (["waits", "/auth/user/"], ""),
     }),
     "flask": ("order", {
@@ -318,47 +316,31 @@ PLANTED = {
     "flask-admin": ("delete-product", {
         "broken": (["ignores", "POST .*/delete/"], USED_UP),
         "button": (["says", "Delete Record", "Remove record"], '+       button "Remove record"'),
-        "column": (MORE_CELLS, '+     columnheader "New"'),
-        "order": (["reverses", r"<tr>\s*<td>\s*<input.*?</tr>"], '+     cell "jug" id=33'),
         "slower": (["waits", "/admin/product/"], ""),
     }),
     "datasette": ("datasette", {  # nothing is broken: the task has its answer from the page
         "button": (["says", "Run SQL", "Ask"], '+ button "Ask"'),
-        "column": (MORE_CELLS, '+     columnheader "New"'),
-        "order": (["reverses", r"<tr>\s*<td.*?</tr>"], '+     cell "cup 59" id=47'),
         "slower": (["waits", "/shop"], ""),
     }),
     "gradio": ("gradio", {
         "broken": ([*GRADIO, 'f"Hello.*?"', "''"], USED_UP),
         "button": (["says", '"Submit"', '"Greet"'], '+   button "Greet"'),
-        "column": ([*GRADIO, r'"text"\)', '["text", "text"])'], '+   textbox "output 1"'),
-        "order": (["reverses", '"(?:Clear|Submit)"'], '+   button "Submit" id=3'),
         "slower": (["waits", "/gradio_api/queue"], ""),
     }),
     "streamlit": ("streamlit", {
         "broken": ([*STREAMLIT, 'f"Hello.*?"', "''"], USED_UP),
         "button": ([*STREAMLIT, "Greet", "Salute"], '+   button "Salute"'),
-        "column": ([*STREAMLIT, r"\Z", "streamlit.write('new')"], '+   text "new"'),
-        "order": (
-            [*STREAMLIT, "(name = .*)\nif (.*):", r"greet = \2\n\1\nif greet:"],
-            '+   button "Greet" id=4',
-        ),
         "slower": ([*STREAMLIT, r"\A", "import time\ntime.sleep(2)\n"], ""),
     }),
     "jupyter": ("jupyter", {
         "broken": (["says", '("text/plain": ?")42', r"\g<1>41"], USED_UP),
         "button": (["says", "Run this cell", "Do this cell"], '+         button "Do this cell'),
-        "column": (
-            ["says", r'("showFileSizeColumn": {[^}]*"default": )false', r"\1true"],
-            '+     text "Size"',
-        ),
-        "order": (["reverses", '"label": "(?:File|Edit)"'], '+       menuitem "Edit" id=4'),
         "slower": (["waits", "POST /api/"], ""),
     }),
 }  # fmt: skip
 """By name: an item, changes of its app as the plugin `planted` makes them, and what is said of
-each. A column is a further part of the page where there is no table, and an order that of its
-parts."""
+each. A further column and another order are drift as another button is: the apps that take longer
+to start have the button alone."""
 
 
 def test_it_passes_on_the_app_as_it_is_and_a_change_is_told(recorded, request, tmp_path):
@@ -393,25 +375,25 @@ def test_the_replay_of_an_app_with_sockets_is_the_same_on_a_busy_machine(recorde
         check(recorded, IN_ORDER)
 
 
-def test_its_items_run_as_playwright_tests_or_are_refused(recorded, tmp_path):
+@pytest.mark.parametrize(
+    "recorded", app_params(*(name for name in NAMED if name != "program")), indirect=True
+)
+def test_its_items_run_as_playwright_tests(recorded, tmp_path):
     project = Project(recorded[0].folder, tmp_path, recorded[0].arguments)
     lines = map(json.loads, recorded[1].decode().splitlines())
     cases = [line["case"] for line in lines if "case" in line]
     apps = {"APPS": str(APPS)}
     runs = [print_script(project.folder, case, *project.arguments, **apps) for case in cases]
-    if "--miniwob-agent=program:Program" in project.arguments:
-        assert all("a program did it" in run.stderr for run in runs)
-    else:
-        assert [run.stderr for run in runs] == [""] * len(cases)
-        name = project.folder.name
-        plugins = {
-            "django_admin": ["pytest_django"],
-            "flask_shop": ["pytest_flask"],
-            "notes": ["flask"],
-        }.get(name, [])
-        if "-kjupyter" in project.arguments:
-            apps["SLOW_MO"] = "1000"  # JupyterLab drops a click on Run before there is a kernel
-        run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
+    assert [run.stderr for run in runs] == [""] * len(cases)
+    name = project.folder.name
+    plugins = {
+        "django_admin": ["pytest_django"],
+        "flask_shop": ["pytest_flask"],
+        "notes": ["flask"],
+    }.get(name, [])
+    if "-kjupyter" in project.arguments:
+        apps["SLOW_MO"] = "1000"  # JupyterLab drops a click on Run before there is a kernel
+    run_scripts(project.folder, [run.stdout for run in runs], *plugins, **apps)
 
 
 @pytest.mark.parametrize("recorded", app_params("django"), indirect=True)
@@ -445,7 +427,7 @@ def test_a_recording_killed_at_a_call_loses_that_call_only(model, tmp_path):
     check((project, results, {"live_server"}), IN_ORDER)
 
 
-MOMENTS = 4
+MOMENTS = 3
 
 
 def record_until(last, source, folder, model):

@@ -114,7 +114,7 @@ def load_only(monkeypatch, *plugins):
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize(("plugin", "workers"), [("recording", "-n0"), ("vcr", "-n2")])
+@pytest.mark.parametrize(("plugin", "workers"), [("recording", "-n0"), ("vcr", "-n1")])
 def test_each_plugin_records_and_replays_its_own_calls(
     project, chat_server, monkeypatch, plugin, workers
 ):
