@@ -155,19 +155,6 @@ def test_a_file_to_upload_that_is_not_there_is_an_error(app_pages):
     result.stdout.fnmatch_lines("*task: `files` names 'cv.txt', which is not a file of *")
 
 
-def test_a_trial_goes_on_at_another_origin_and_back(play):
-    pages = {
-        "/": "<a href=/go>Log in</a><script>document.title = Math.random()</script>",
-        "/go": (302, "OTHER/login", {}),
-        "/login": "<h1>Log in</h1><a href=/back>Bob</a>",
-        "/back": "<h1>Back</h1><p id=p></p><script>p.textContent = location.origin</script>",
-    }
-    solved = "trial.answer and trial.url == 'http://app-2.app.localhost/back'"
-    prompts = play(pages, ["click id=1"], ["click id=3"], solved=solved, task=TWO_ORIGINS)
-    assert 'heading "Log in" id=2' in prompts[1]  # ids go on
-    assert "http://app-2.app.localhost" in prompts[2]
-
-
 TWO_ORIGINS = 'app="app", origins=["other_app"]'
 
 GOING = """<!DOCTYPE html><button onclick=inOrder()>In order</button>
@@ -351,15 +338,18 @@ def test_an_app_at_the_default_port_of_this_machine_keeps_its_links(play):
     assert f'text "{address}"' in prompts[1]
 
 
-def test_hosts_of_an_app_share_the_cookies_of_their_domain(play):
-    cookie = {"Set_Cookie": "sid=7; Domain=.shop.example; Path=/"}
+def test_a_trial_goes_on_at_another_origin_and_back_with_cookies_of_their_domain(play):
     pages = {
-        "/": "<a href=http://login.shop.example/login>Log in</a>",
-        "/login": (302, "http://www.shop.example/in", cookie),
-        "/in": "<p id=p></p><script>p.append(document.cookie)</script>",
+        "/": "<a href=http://login.shop.example/login>Log in</a>"
+        "<script>document.title = Math.random()</script>",
+        "/login": "<h1>Log in</h1><a href=/go>Bob</a>",
+        "/go": (302, "http://www.shop.example/in", {"Set_Cookie": "sid=7; Domain=.shop.example"}),
+        "/in": "<p id=p></p><script>p.append(document.cookie, ' ', location)</script>",
     }
     task = 'app="shop_app", origins=["login_app"]'
-    assert 'text "sid=7"' in play(pages, ["click id=1"], task=task, conftest=HOSTS)[1]
+    prompts = play(pages, ["click id=1"], ["click id=3"], task=task, conftest=HOSTS)
+    assert 'heading "Log in" id=2' in prompts[1]  # ids go on
+    assert 'text "sid=7 http://www.shop.example/in"' in prompts[2]
 
 
 FORMS = """
@@ -446,7 +436,7 @@ PROGRAM = """
 """
 
 
-def test_a_program_goes_where_it_wants_in_an_app(play):
+def test_a_program_goes_where_it_wants_in_an_app(play, call):
     page = """<button onclick="go()">Ask</button><p id=p></p><script>
         const text = async (path) => (await fetch(path)).text();
         const go = async () => { p.textContent = await text("/mine") + await text("/app"); };
@@ -462,6 +452,8 @@ def test_a_program_goes_where_it_wants_in_an_app(play):
     asked = "trial.asked('GET', '/app') and not trial.asked('GET', '/mine')"
     solved = f"trial.asked('GET', '/window') and trial.url.endswith('/last') and {asked} or None"
     play(pages, solved=solved, conftest=PROGRAM)
+    _, _, said = call("show", "apps/task/1", "--as", "playwright")
+    assert "a program did it" in said
 
 
 PAY = """<h1>Pay</h1><label>Card <input id=card></label>
