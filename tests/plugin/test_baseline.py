@@ -16,7 +16,7 @@ MENU = "n-screen-n-step/click-menu-2/1"
 OTHER_MENU = "n-screen-n-step/click-menu-2/2"
 
 
-TASKS = '"click-menu-2", "click-tab", "click-tab-2-hard"'
+TASKS = '"click-menu-2", "click-tab"'
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def baseline(run, project, recordings):
     kept, file = recordings / "base.jsonl", project.path / "base.jsonl"
     lost = ["click-menu-2 2"]
     if not kept.exists():
-        run(f"--miniwob-results={kept}", lost=lost).assert_outcomes(passed=5, failed=1)
+        run(f"--miniwob-results={kept}", lost=lost).assert_outcomes(passed=3, failed=1)
     project.use_recordings(recordings / "-".join(["lost", *lost]), None)
     shutil.copy(kept, file)
     return file
@@ -80,7 +80,7 @@ WITHOUT_OUTCOMES = """
 class TestResults:
     def test_there_is_one_line_an_item_with_its_outcome(self, baseline):
         results = read_results(baseline)
-        assert len(results.results) == 6
+        assert len(results.results) == 4
         assert results.partial == ()
         by_case = {result.case: result for result in results.results}
         solved, failed = by_case[MENU], by_case[OTHER_MENU]
@@ -104,18 +104,18 @@ class TestResults:
         self, baseline, run, project
     ):
         project.makepyfile(test_other="def test_other(): pass")
-        run("--miniwob-results=part.jsonl", "-k", "click-menu-2 or hard", "-x")
+        run("--miniwob-results=part.jsonl", "-k", "click-menu-2 or tab/2", "-x")
         partial = read_results(project.path / "part.incomplete.jsonl").partial
-        assert partial == ("2 items deselected", "2 items did not run")
+        assert partial == ("1 item deselected", "1 item did not run")
 
     def test_items_that_are_skipped_or_play_no_episode_do_not_make_a_run_partial(
         self, run, project
     ):
         project.makepyfile(test_other=WITHOUT_OUTCOMES)
         result = run("--miniwob-results=r.jsonl", lost=["click-menu-2 2"])
-        result.assert_outcomes(passed=6, failed=1, skipped=1)
+        result.assert_outcomes(passed=4, failed=1, skipped=1)
         results = read_results(project.path / "r.jsonl")
-        assert (len(results.results), results.partial) == (6, ())
+        assert (len(results.results), results.partial) == (4, ())
 
     def test_runs_of_named_and_of_last_failed_items_say_so(self, baseline, run, project):
         named = f"test_x.py::test_solves[{OTHER_MENU}]"
@@ -131,7 +131,7 @@ class TestResults:
         (cassettes / "click-menu-2/1.yaml").unlink()
         (cassettes / "click-tab/1.yaml").write_text("garbage")
         project.makeconftest(
-            FAKE_PAGE.replace("Element(1,", "Element(1 + miniwob_case.task.endswith('hard'),")
+            FAKE_PAGE.replace("Element(1,", "Element(1 + miniwob_case.id.endswith('tab/2'),")
         )
         result = run("--miniwob-results=all.jsonl")
         result.stdout.fnmatch_lines(["*, so all.jsonl was not written"])
@@ -140,7 +140,7 @@ class TestResults:
         assert (found[MENU].outcome, found[MENU].reason) == ("error", "NotRecorded")
         damaged = found["1-screen-1-step/click-tab/1"]
         assert (damaged.outcome, damaged.reason) == ("error", "Failed")
-        drifted = found["n-screen-n-step/click-tab-2-hard/1"]
+        drifted = found["1-screen-1-step/click-tab/2"]
         assert (drifted.outcome, drifted.reason) == ("drifted", "page")
         assert str(project.path) not in written.read_text()
 
@@ -150,9 +150,9 @@ class TestResults:
         moved = project.path / "moved.yaml"
         cassette = (project.path / "cassettes/reflective/m/click-menu-2/1.yaml").rename(moved)
         result = run("--miniwob-results=base.jsonl")
-        result.assert_outcomes(passed=4, failed=1, errors=1)
+        result.assert_outcomes(passed=2, failed=1, errors=1)
         assert baseline.read_bytes() == before
-        assert len(read_results(beside).results) == 6
+        assert len(read_results(beside).results) == 4
         result.stdout.fnmatch_lines(
             [
                 "results: base.incomplete.jsonl",
@@ -173,7 +173,7 @@ class TestResults:
 class TestItems:
     def test_an_item_that_was_unsolved_before_is_an_expected_failure(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", "-rx")
-        result.assert_outcomes(passed=5, xfailed=1)
+        result.assert_outcomes(passed=3, xfailed=1)
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(
             [
@@ -184,7 +184,7 @@ class TestItems:
         )
         for without in ("--runxfail", "-pno:skipping"):
             result = run("--miniwob-baseline=base.jsonl", without)
-            result.assert_outcomes(passed=5, failed=1)
+            result.assert_outcomes(passed=3, failed=1)
 
     def test_an_item_that_is_no_longer_solved_fails_and_github_is_told(
         self, baseline, run, project, monkeypatch
@@ -194,7 +194,7 @@ class TestItems:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
         lost = ["click-menu-2 2", "click-menu-2 1"]
         result = run("--miniwob-baseline=base.jsonl", "-v", lost=lost)
-        result.assert_outcomes(passed=4, xfailed=1, failed=1)
+        result.assert_outcomes(passed=2, xfailed=1, failed=1)
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         assert "Gate `items`: **failed**" in summary.read_text()
         assert "results: base.jsonl" in summary.read_text()
@@ -211,7 +211,7 @@ class TestItems:
 
     def test_an_item_that_is_solved_now_is_named(self, baseline, run):
         result = run("--miniwob-baseline=base.jsonl", lost=[])
-        assert result.parseoutcomes() == {"passed": 5, "progressed": 1}
+        assert result.parseoutcomes() == {"passed": 3, "progressed": 1}
         assert result.ret == pytest.ExitCode.OK
         result.stdout.fnmatch_lines(
             [
@@ -224,7 +224,7 @@ class TestItems:
     def test_drift_of_an_item_that_was_unsolved_before_fails_the_run(self, baseline, run, project):
         project.makeconftest(FAKE_PAGE.replace('"Quit"', '"Exit"'))
         result = run("--miniwob-baseline=base.jsonl", "-k", "click-menu-2/2")
-        assert result.parseoutcomes() == {"drifted": 1, "deselected": 5}
+        assert result.parseoutcomes() == {"drifted": 1, "deselected": 3}
         result.stdout.fnmatch_lines(["gate items: FAILED", "*inconclusive: drifted"])
 
     def test_an_error_of_the_test_itself_is_not_expected(self, baseline, run, project):
@@ -254,7 +254,7 @@ class TestItems:
         ):
             Results((*results.values(), *others)).write(baseline)
             result = run("--miniwob-baseline=base.jsonl", "-rx")
-            result.assert_outcomes(passed=5, xfailed=1)
+            result.assert_outcomes(passed=3, xfailed=1)
             assert result.ret == pytest.ExitCode.OK
             result.stdout.fnmatch_lines(
                 [
@@ -284,11 +284,11 @@ class TestMissing:
         named = "test_other.py::test_solves[1-screen-1-step/click-tab/1]"
         result = run("--miniwob-baseline=base.jsonl", named)
         assert result.ret == pytest.ExitCode.OK
-        result.stdout.fnmatch_lines(["*left out on purpose: 5 items of the baseline"])
+        result.stdout.fnmatch_lines(["*left out on purpose: 3 items of the baseline"])
         # A whole run collects the test, so that nothing is left out once the test is gone.
         path.unlink()
         result = run("--miniwob-baseline=base.jsonl")
-        result.stdout.fnmatch_lines(["gate items: FAILED", "  4 items of the baseline did not run"])
+        result.stdout.fnmatch_lines(["gate items: FAILED", "  2 items of the baseline did not run"])
 
     @pytest.mark.parametrize(
         "args",
@@ -308,7 +308,7 @@ class TestMissing:
         result = run(*args, "-k", "click-menu-2 or click-test")
         result.assert_outcomes(passed=2, skipped=1, xfailed=1)
         result.stdout.fnmatch_lines(["gate items: passed", "*left out on purpose: *"])
-        assert read_results(project.path / "r.jsonl").partial == ("4 items deselected",)
+        assert read_results(project.path / "r.jsonl").partial == ("2 items deselected",)
 
     def test_items_that_a_conftest_takes_out_without_a_word_are_missing(
         self, baseline, run, project
@@ -334,7 +334,7 @@ class TestMissing:
         result = run("--miniwob-baseline=base.jsonl", "--maxfail=1", lost=["click-menu-2 1"])
         assert result.ret == pytest.ExitCode.TESTS_FAILED
         result.stdout.fnmatch_lines(
-            ["gate items: FAILED", "  5 items of the baseline did not run*"]
+            ["gate items: FAILED", "  3 items of the baseline did not run*"]
         )
 
 
@@ -344,7 +344,7 @@ class TestOtherGates:
     ):
         judged = ("--miniwob-baseline=base.jsonl", "--miniwob-gate=paired")
         result = run(*judged, "-v", lost=["click-menu-2 1"])
-        assert result.parseoutcomes() == {"passed": 4, "progressed": 1, "regressed": 1}
+        assert result.parseoutcomes() == {"passed": 2, "progressed": 1, "regressed": 1}
         assert result.ret == 1
         given = ("--miniwob-record", "none", "--miniwob-seeds=1-2")
         shown = run(*judged, *given).stdout.str().replace(" \\\n         ", " ")
@@ -437,7 +437,7 @@ class TestSettings:
             ["gate items: no baseline yet, nothing judged: this run is the first to write *"]
         )
         assert new.read_bytes() == baseline.read_bytes()
-        run(*args).assert_outcomes(passed=5, xfailed=1)
+        run(*args).assert_outcomes(passed=3, xfailed=1)
 
     @pytest.mark.parametrize(
         ("options", "name"),
@@ -478,7 +478,7 @@ class TestSettings:
         args = [f"--miniwob-baseline={before}", f"--miniwob-results={project.path / after}"]
         for lost in (["click-menu-2 1"], None):
             result = run(*args, lost=lost)
-            assert result.parseoutcomes() == {"failed": 1, "passed": 4, "progressed": 1}
+            assert result.parseoutcomes() == {"failed": 1, "passed": 2, "progressed": 1}
         assert (project.path / "link.jsonl").is_symlink()
         if not committed and before != "hard.jsonl":
             assert baseline.read_bytes() == base

@@ -107,10 +107,6 @@ class TestItems:
         assert len(collected) == len(set(collected)) == 16
         assert any(line.endswith(f"::test_solves[{IDS[0]}]") for line in collected)
 
-    def test_a_fixture_needs_a_marker(self, project):
-        project.makepyfile("def test_x(miniwob_episode): pass")
-        project.runpytest().stdout.fnmatch_lines(["*selects no tasks*"])
-
     def test_a_marker_needs_a_fixture(self, project):
         project.makepyfile(
             """

@@ -163,8 +163,7 @@ def test_a_page_with_a_key_is_shown_without_it(one_item):
     assert "Save\\t[key of a model server]" in page
 
 
-@pytest.mark.parametrize("workers", ["-n0", "-n1"])
-def test_a_key_in_a_warning_or_a_reason_is_not_shown(one_item, workers):
+def test_a_key_in_a_warning_or_a_reason_is_not_shown(one_item):
     one_item.makeconftest(FAKE_PAGE)
     one_item.makepyfile(
         """
@@ -179,7 +178,7 @@ def test_a_key_in_a_warning_or_a_reason_is_not_shown(one_item, workers):
             pytest.xfail(f"the key is {KEY}")
         """
     )
-    output = ("-rA", "-Wdefault", "--junitxml=junit.xml", workers)
+    output = ("-rA", "-Wdefault", "--junitxml=junit.xml")
     result = one_item.run_item(None, *output, record="none")
     result.assert_outcomes(xfailed=1, warnings=1)
     assert str(result.stdout).count("the key is [key of a model server]") == 2
