@@ -37,6 +37,7 @@ def test_elements_that_show_are_marked_and_no_others(pages):
     assert not names & {"between", "edge", "under", "low"}
 
 
+@pytest.mark.sweep
 @pytest.mark.integration
 def test_all_is_the_same_where_the_font_comes_with_the_page(page, monkeypatch):
     """As on a Grid and where there is no fontconfig."""

@@ -6,7 +6,7 @@ import re
 import pytest
 from support.own_pages import TASK
 
-from pytest_miniwob_agent import Accept, Click, Drag, Enter, Press, Scroll, Select, Type, Wait
+from pytest_miniwob_agent import Click, Drag, Enter, Scroll, Select, Type, Wait
 from pytest_miniwob_agent.screen import render
 
 from .bodies import Bodies
@@ -566,26 +566,8 @@ def test_what_changes_while_an_agent_waits_is_a_line(open_tree):
     ]  # fmt: skip
 
 
-def test_a_page_is_worked_on_by_the_ids_of_the_tree(open_tree):
-    env, _ = open_tree("<label>Name <input></label><button>Send</button>")
-    seen = env.reset(screen="tree")
-    [name] = [one for one in seen.elements if (one.role, one.text) == ("textbox", "Name")]
-    after = env.step(Enter("Ann", name.id)).observation
-    assert lines(after)[0] == 'textbox "Name" id=1 value=Ann focused'
-    assert lines(env.step(Press("TAB")).observation)[1] == 'button "Send" id=2 focused'
-
-
 def test_the_next_page_of_a_trial_is_a_tree_too(open_tree, pages):
     pages.write(next_html=f"<body>{TASK}<h1>There</h1></body>")
     env, shown = open_tree("<a href=next.html>On</a>")
     assert shown == ['link "On" id=1']
     assert lines(env.step(Click(1)).observation) == ['heading "There" id=2 level=1']
-
-
-def test_a_dialog_is_a_line_of_the_tree(open_tree):
-    env, _ = open_tree("<button onclick=\"prompt('Your name?', 'Bob')\">Ask</button>")
-    assert lines(env.step(Click(1)).observation) == ['prompt "Your name?" value=Bob']
-    assert lines(env.step(Accept()).observation) == ['button "Ask" id=1 focused']
-    assert lines(env.reset(screen="full"))[0].startswith("<button")
-    assert lines(env.step(Click(1)).observation)[0].startswith("<prompt")
-    env.step(Accept())

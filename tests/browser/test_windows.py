@@ -120,7 +120,7 @@ def test_a_page_hears_that_it_fills_the_screen_or_not(show):
         assert said in texts(seen)
 
 
-@pytest.mark.parametrize(("script", "screen"), on_screens(EMPTYING))
+@pytest.mark.parametrize(("script", "screen"), on_screens(EMPTYING, few=EMPTYING[::3]))
 def test_a_document_may_lose_its_elements(show, script, screen):
     env, seen = show(script, screen=screen)
     assert texts(click(env, seen, "Act").observation) == []
