@@ -50,13 +50,13 @@ class BatchServer(LoopbackServer):
 
         super().__init__(Handler)
 
-    def fail(self, call, how, *, after=False, times=1):
-        """Plan a fault for the next calls that begin with `call`, such as `POST /v1/batches`.
+    def fail(self, call, how, *, after=False):
+        """Plan a fault for the next call that begins with `call`, such as `POST /v1/batches`.
 
         `how`: a status, bytes (as HTML), a dict or list (as JSON), or `drop` (the connection). With
         `after`, the call has its effect first.
         """
-        self.faults += [(call, how, after)] * times
+        self.faults.append((call, how, after))
 
     def handle(self, http):
         body = http.rfile.read(int(http.headers.get("Content-Length") or 0))
