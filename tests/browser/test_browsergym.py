@@ -139,8 +139,13 @@ class TestActions:
         seen, transition = player.step(f"mouse_up({x + right}, {y + below})")
         assert seen["pruned_html"] != before or transition.done
 
-    def test_points_are_clicked(self, play, browser):
+    def test_points_are_clicked_and_clicked_twice(self, play, browser):
         player, _ = play("click-test")
+        twice = "document.ondblclick = ({ clientX, clientY }) => { twice = [clientX, clientY] }"
+        run_script(browser, twice)
+        seen, _ = player.step("mouse_dblclick(20, 150)")
+        assert seen["last_action_error"] == ""
+        assert run_script(browser, "return twice") == [20, 150]
         x, y = middle(browser, "button")
         assert end(player, f"mouse_move({x}, {y})", f"mouse_click({x}, {y}, 'left')") == 1
 
@@ -154,16 +159,6 @@ class TestActions:
             "keyboard_press('Backspace')", f"keyboard_type({name!r})", "noop()", "scroll(0, 10)",
             f"click({submit!r}, modifiers=['Shift'])",
         ) == 1  # fmt: skip
-
-    def test_a_point_is_clicked_twice(self, play, browser):
-        player, _ = play("click-test")
-        run_script(
-            browser,
-            "document.ondblclick = (event) => { window.twice = [event.clientX, event.clientY] }",
-        )
-        seen, _ = player.step("mouse_dblclick(20, 150)")
-        assert seen["last_action_error"] == ""
-        assert run_script(browser, "return window.twice") == [20, 150]
 
     def test_a_key_is_released_where_its_click_is_impossible(self, play, browser):
         player, _ = play("click-test")

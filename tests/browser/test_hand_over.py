@@ -50,6 +50,10 @@ def test_what_a_program_does_is_the_actions_of_the_trial(drive):
     def work(program, page, llm):
         program.click("#tt")
         program.type("Lo")
+        program.run(  # which tells the page of what was typed, and is no further action
+            "for (const type of ['input', 'change'])"
+            "  document.querySelector('#tt').dispatchEvent(new Event(type, { bubbles: true }))"
+        )
         program.press("Home")
         button = program.point("#subbtn")
         assert not page.done
@@ -77,19 +81,6 @@ def test_scripted_input_is_an_action_too_but_not_what_the_page_does_itself(drive
     [chosen, clicked] = actions(drive(work, "choose-list"))
     assert chosen.startswith('choose "')
     assert clicked == 'click <button> "Submit"'
-
-
-def test_a_script_that_tells_the_page_of_what_was_typed_is_no_further_action(drive):
-    def work(program, page, llm):
-        program.click("#tt")
-        program.type("Lo")
-        program.run("document.title")
-        program.run(
-            "for (const type of ['input', 'change'])"
-            "  document.querySelector('#tt').dispatchEvent(new Event(type, { bubbles: true }))"
-        )
-
-    assert actions(drive(work, "enter-text")) == ["click <input #tt>", 'enter "Lo" to <input #tt>']
 
 
 def test_a_drag_and_a_double_click_are_one_action_each(drive, pages):
@@ -1007,15 +998,21 @@ def test_a_program_that_never_reads_costs_its_item_alone(drive, stays):
         assert len(actions(drive(lambda program, page, llm: program.click("#query")))) == 1
 
 
-def test_an_own_page_whose_reward_is_replaced_ends_with_an_error(drive, pages):
-    page = pages.make(f"<button>No</button>{TASK}")
-
+@pytest.mark.parametrize(
+    ("body", "script"),
+    [
+        (f"<p>No</p>{TASK}", "task.reward = () => 1"),
+        (CORE.format("<p>No</p>"), "WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true"),
+    ],
+    ids=["task", "core"],
+)
+def test_an_own_page_whose_verdict_is_changed_ends_with_an_error(body, script, drive, pages):
     def work(program, page, llm):
-        program.run("task.reward = () => 1")
-        program.click("button")
+        program.run(script)
+        program.click("p")
 
     with pytest.raises(ProgramError, match="changed the page's verdict"):
-        drive(work, page=page)
+        drive(work, page=pages.make(body))
 
 
 @pytest.mark.parametrize(
@@ -1041,17 +1038,6 @@ def test_what_a_program_replaces_for_a_moment_does_not_judge(form, scripts, driv
     episode = drive(work, page=pages.make(form))
     assert actions(episode)[: len(scripts)] == ['click <p> "No"'] * len(scripts)
     assert not episode.solved
-
-
-def test_the_globals_of_core_js_judge_no_page_of_your_own_either(drive, pages):
-    page = pages.make(CORE.format("<p>No</p>"))
-
-    def work(program, page, llm):
-        program.run("WOB_RAW_REWARD_GLOBAL = 1, WOB_DONE_GLOBAL = true")
-        program.click("p")
-
-    with pytest.raises(ProgramError, match="changed the page's verdict"):
-        drive(work, page=page)
 
 
 # As the page's judge is called, and as a frame begins, whose functions the page has changed before.
