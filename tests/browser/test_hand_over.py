@@ -982,11 +982,11 @@ class Silent:
             program = Program(page.cdp_url)
             left.callback(program.socket.socket.close)
             program.run("window.answers = 0")
-            for _ in range(40):
-                program.send("Runtime.evaluate", expression="answers++, 'x'.repeat(1e6)")
+            for _ in range(60):
+                program.send("Runtime.evaluate", expression="answers++, 'x'.repeat(2.5e5)")
             if self.stays:
                 watcher = Program(page.cdp_url)
-                wait_until(lambda: watcher.run("answers") == 40)
+                wait_until(lambda: watcher.run("answers") == 60)
             else:
                 left.close()
 
