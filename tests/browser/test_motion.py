@@ -199,7 +199,7 @@ def test_time_that_an_agent_waits_moves_what_is_longer(make):
 
     assert place(seen) == 28
     assert place(env.step(Wait(1)).observation) == 48
-    assert place(env.step(Wait(4.1)).observation) == 128
+    assert place(env.step(Wait(1.5)).observation) == 78
 
 
 def state(observation):

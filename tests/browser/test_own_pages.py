@@ -55,7 +55,7 @@ BOARD = """
 
 @pytest.mark.parametrize("times", [1, pytest.param(15, marks=pytest.mark.sweep)])
 def test_what_the_browser_drags_itself_always_arrives(pages, times):
-    env, _ = pages.show(BOARD)
+    env = pages.make(BOARD)
     for _ in range(times):
         ids = {element.text: element.id for element in env.reset().elements}
         missed = env.step(Drag(ids["Card"], end=(30, 10))).observation

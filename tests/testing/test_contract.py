@@ -302,8 +302,8 @@ def test_pages_and_pictures_can_be_shown_by_a_client():
     agent_contract(WithAClient)().test_no_page_breaks_it()
 
 
-class TestAnAgentWithTools(agent_contract(WithTools, [CLICK])):
-    """It passes."""
+def test_a_good_agent_with_tools_passes_what_is_about_tool_calls():
+    contract_tests(WithTools)["test_no_tool_call_breaks_it"]()
 
 
 def test_a_test_module_collects_the_contract_and_shows_its_failures(pytester):
