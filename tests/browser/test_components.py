@@ -92,6 +92,9 @@ def lines(observation):
     ]
 
 
+SWEPT = [pytest.param(screen, marks=pytest.mark.sweep) for screen in ("compact", "full")]
+
+
 @pytest.mark.parametrize("screen", ["compact", "full"])
 def test_what_a_person_sees_is_on_the_screen(screen, pages, browser):
     bodies = Bodies(pages, browser, screen)
@@ -106,7 +109,7 @@ def test_what_a_person_sees_is_on_the_screen(screen, pages, browser):
         assert shown == [line for line in expected if not line.startswith(left_out)], name
 
 
-@pytest.mark.parametrize("screen", ["full", "tree"])
+@pytest.mark.parametrize("screen", [*SWEPT, "tree"])
 def test_options_of_an_open_list_with_a_style_of_its_own_are_on_the_page(screen, pages):
     env, seen = pages.show(
         """<style>select, ::picker(select) { appearance: base-select }</style>
@@ -174,7 +177,7 @@ LETTERED = """<p draggable=true style=background:tan>{0}</p><script>
 </script>"""
 
 
-@pytest.mark.parametrize("screen", ["full", "tree"])
+@pytest.mark.parametrize("screen", [*SWEPT, "tree"])
 def test_a_drag_leads_from_document_to_document(screen, pages):
     pages.write(b_htm=LETTERED.format("B"), c_htm=LETTERED.format("C"))
     env, seen = pages.show(

@@ -59,9 +59,7 @@ def fake():
 
 @pytest.fixture(params=["page", "fake"])
 def env(request, pages):
-    env = fake() if request.param == "fake" else pages.show(BODY)[0]
-    env.reset()
-    return env
+    return fake() if request.param == "fake" else pages.make(BODY)
 
 
 def test_an_open_dialog_is_all_that_is_seen_until_it_is_answered(env):

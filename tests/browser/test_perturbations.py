@@ -105,8 +105,9 @@ def test_words_are_replaced_in_texts_and_labels_also_those_that_come_later(pertu
     body = FORM.replace('show("asking")', 'show("Save")')
     page, seen = perturbed("reworded", body)
     page.perturb(Perturbation("x", "page.begin(() => page.translate({'200 {}': 'It said: {}'}));"))
-    assert "It said: saved 1" not in texts(page.reset())
-    found = click(page, page.reset(), "Load 1").observation
+    seen = page.reset()
+    assert "It said: saved 1" not in texts(seen)
+    found = click(page, seen, "Load 1").observation
     assert any(text.startswith("It said: drawn") for text in texts(found))
 
 
