@@ -93,15 +93,6 @@ def test_a_judge_of_attacked_pages_replays(replay, tmp_path):
 
 
 @pytest.mark.sweep
-def test_a_page_on_which_plans_fail_replays_for_all_agents(replay):
-    run = replay(
-        "reflection.py", ROOT / "cassettes/reflection.jsonl", "-k", "reflection/popup/1000"
-    )
-    assert run.ret == 0
-    run.stdout.fnmatch_lines(["gate items: passed*"])
-
-
-@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "seeds", "params"),
     [

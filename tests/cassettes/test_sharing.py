@@ -95,14 +95,6 @@ def test_live_recording_asks_once_for_what_variants_share(variants, workers):
 
 
 @pytest.mark.sweep
-def test_all_asks_for_what_variants_share_again(variants):
-    variants.record()
-    variants.server.requests.clear()
-    variants.record(mode="all").assert_outcomes(passed=8)
-    assert len(variants.server.requests) == 24
-
-
-@pytest.mark.sweep
 def test_deferred_requests_of_variants_wait_once(variants):
     args = ["--miniwob-record=defer"]
     pending, file = variants.path / ".miniwob/pending.jsonl", variants.path / "answers.jsonl"
