@@ -591,7 +591,11 @@ JUDGE = "Object.defineProperty(window, 'task', { value: { reward: () => 1 } })"
 
 @pytest.mark.parametrize(
     ("script", "given"),
-    [(JUDGE, True), (JUDGE.replace("() => 1", "(() => 1).bind()"), True), ("came = 1", False)],
+    [
+        (JUDGE, True),
+        pytest.param(JUDGE.replace("() => 1", "(() => 1).bind()"), True, marks=pytest.mark.sweep),
+        ("came = 1", False),
+    ],
 )
 def test_a_program_gives_the_next_page_no_judge_before_it_is_there(script, given, drive, pages):
     page = pages.make(
