@@ -10,8 +10,6 @@ from pytest_miniwob_agent.plugins.webwise.page import read_objects
 
 pytestmark = pytest.mark.integration
 
-SWEEP = pytest.mark.sweep
-
 # Chromium's parser nests 512 elements, its layout some 2,700 blocks.
 PAGE = """<style>.open {{ display: contents }}</style>{root}<button>Last</button><script>
   let at = document.getElementById("root"), chosen = 0;
@@ -42,7 +40,7 @@ def show(pages):
 
 
 @pytest.mark.parametrize(
-    "screen", ["compact", *(pytest.param(one, marks=SWEEP) for one in ("full", "tree"))]
+    "screen", ["compact", *(pytest.param(one, marks=pytest.mark.sweep) for one in ("full", "tree"))]
 )
 def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
     env, seen = show(HTML, 2000, screen)
@@ -62,12 +60,11 @@ def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
     ("root", "levels", "more"),
     [
         (HTML, 3000, {"look": "open", "screen": "tree"}),
-        pytest.param(HTML, 5000, {"look": "open"}, marks=SWEEP),
-        pytest.param(HTML, 10_000, {"look": "open"}, marks=SWEEP),
+        (HTML, 10_000, {"look": "open"}),
         (HTML, 500, {"shadow": "true"}),
         (SVG, 2000, {"tag": "g"}),
     ],
-    ids=["tree", "contents", "deeper", "shadow", "svg"],
+    ids=["tree", "deeper", "shadow", "svg"],
 )
 def test_other_trees_may_be_as_deep(show, root, levels, more):
     env, seen = show(root, levels, **more)
