@@ -804,9 +804,8 @@ def test_what_a_page_draws_anew_under_the_mouse_is_notified_of_it(doctype, pages
         assert texts(seen) == ["Next", f"over {count}"]
 
 
-@pytest.mark.parametrize("screen", [pytest.param("compact", marks=pytest.mark.sweep), "full"])
-def test_open_shadow_trees_and_slots_are_read_and_used(pages, screen):
-    env, seen = pages.show(SHADOW, screen=screen)
+def test_open_shadow_trees_and_slots_are_read_and_used(pages):
+    env, seen = pages.show(SHADOW, screen="full")
     assert {"Your name", "Send", "Parsed"} <= set(texts(seen))
     [field] = [element.id for element in seen.elements if element.tag == "input_text"]
     after = env.step(Enter("Ada", field)).observation
@@ -891,9 +890,8 @@ class TestFrames:
         pages.write(site__index_html=FRAMING, site__inner_html=FRAME)
         return pages.open("site", 4)
 
-    @pytest.mark.parametrize("screen", [pytest.param("compact", marks=pytest.mark.sweep), "full"])
-    def test_a_page_of_the_folder_is_read_and_used_and_the_same_in_each_trial(self, site, screen):
-        seen = site.reset(screen=screen)
+    def test_a_page_of_the_folder_is_read_and_used_and_the_same_in_each_trial(self, site):
+        seen = site.reset(screen="full")
         assert {"Above", "2020", "word 4", "Press"} <= set(texts(seen))
         after = click(site, seen, "Press").observation
         assert "pressed" in texts(after)
@@ -902,7 +900,7 @@ class TestFrames:
         assert last.solved
         assert list(site.remarks()) == []
         assert re.search(r"0\.\d{4}", " ".join(texts(seen)))
-        assert site.reset(screen=screen) == seen
+        assert site.reset(screen="full") == seen
 
     def test_ids_places_and_pictures_are_those_of_the_whole_page(self, site):
         seen = site.reset()
