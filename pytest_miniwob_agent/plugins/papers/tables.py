@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,12 @@ class Table:
     bars: Mapping[str, str] = field(default_factory=dict)
 
 
+@cache
+def _captions() -> dict[str, Any]:
+    text = (Path(__file__).parent / "data" / "captions.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
 def captioned(
     name: str,
     rows: list[dict[str, Any]],
@@ -77,8 +83,7 @@ def captioned(
     **facts: object,
 ) -> Table:
     """A table with the caption of its name or of another one, which the facts fill in."""
-    text = (Path(__file__).parent / "data" / "captions.toml").read_text(encoding="utf-8")
-    parts = tomllib.loads(text)[caption or name]
+    parts = _captions()[caption or name]
     title, remark = (parts[part].format(**facts).strip() for part in ("title", "remark"))
     return Table(name, title, remark, rows, shown or {}, bars or {})
 
