@@ -136,7 +136,9 @@ def installed():
         return property(get)
 
     package = importlib.metadata.Distribution
-    return {name: once(getattr(package, name).fget) for name in ("entry_points", "files")}
+    return {
+        name: once(getattr(package, name).fget) for name in ("entry_points", "files", "metadata")
+    }
 
 
 @pytest.fixture(scope="session")
