@@ -1,7 +1,7 @@
 """The recorded agents replay to the results that lie beside their cassettes.
 
 `tests/test_suite.py` is the default agent's suite, which pytest collects by itself. Of a suite
-with more than a hundred items, a sweep replays a part (`EVERY`).
+with more than sixty items, a sweep replays a part (`EVERY`).
 """
 
 import json
@@ -73,8 +73,8 @@ def test_recorded_agent_replays_to_the_bytes_of_its_results(replay, name, tmp_pa
     run = replay(suite, expected, f"--miniwob-results={output}", *named)
     assert run.ret == 0
     written, recorded = (path.read_bytes().splitlines() for path in (output, expected))
-    if EVERY != "1" and len(recorded) > 101:  # with the first line, which has their number
-        assert len(written) > 5
+    if EVERY != "1" and len(recorded) > 61:  # with the first line, which has their number
+        assert len(written) > 4
         recorded = [written[0], *(line for line in recorded if line in written)]
     assert written == recorded
 

@@ -1,4 +1,4 @@
-"""A pytest plugin for inner runs: of more than a hundred items it leaves all out but those of every
+"""A pytest plugin for inner runs: of more than sixty items it leaves all out but those of every
 EVERY; an item's name alone decides."""
 
 import os
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.hookimpl(trylast=True)  # after -k
 def pytest_collection_modifyitems(config, items):
-    if len(items) > 100:
+    if len(items) > 60:
         left_out = [one for one in items if crc32(one.name.encode()) % int(os.environ["EVERY"])]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [one for one in items if one not in left_out]
