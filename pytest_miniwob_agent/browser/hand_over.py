@@ -77,6 +77,9 @@ MORE_SCRIPTS = (
 )
 """The remark on scripts such as a program inserts from a world of its own."""
 
+SECOND = 1000
+"""Milliseconds of the page's clock that pass at once while a program is silent."""
+
 PAUSE = 2
 """Whole wall-clock seconds of silence after which the page goes on: the program sleeps, or waits
 for an event."""
@@ -248,7 +251,7 @@ class HandedPage:
         slept = what == INPUT and (move is not None or self._slept(EARLY) >= PAUSE)
         held = move is not None and move.held
         stops = None if not pace.strict or (what == END and not held) else held
-        ms = move.ms if move else 1000 * self._slept(EARLY)
+        ms = move.ms if move else SECOND * self._slept(EARLY)
         promises = [promise for one in self._connections if (promise := one.promise)]
         self._moved |= slept or any(one.left < LONGEST for one in promises)
         held = (slept or what != INPUT) and self._catch_up(ms, stops)
@@ -263,14 +266,17 @@ class HandedPage:
     def _catch_up(self, ms: int, stops: bool | None = None) -> bool:
         """Let what the program has done take effect, and so many ms pass since it acted.
 
+        The page is read at each second: what has come by itself takes time to take effect, and a
+        recording, which follows real seconds, and a replay, which knows the end, are to agree.
         Returns what `_run` does.
         """
 
         def keep_up() -> None:
             self._read_page()
-            if ms > self._passed:
-                self._moved = True
-                self._elapse(ms - self._passed)
+            before = -1
+            while before < self._passed < ms:
+                self._moved, before = True, self._passed
+                self._elapse(min(ms, SECOND * (before // SECOND + 1)) - before)
                 self._read_page()
 
         return self._run(keep_up, stops)
@@ -278,7 +284,7 @@ class HandedPage:
     def _until(self, more: float) -> int:
         """The ms that are to have passed since the program acted, if nothing comes by now."""
         move = None if self._calls else self._pace.due()
-        return move.ms if move else 1000 * self._slept(more)
+        return move.ms if move else SECOND * self._slept(more)
 
     def _slept(self, more: float) -> int:
         """Whole wall-clock seconds that the program slept since it acted, as far as they count."""
@@ -419,7 +425,7 @@ class HandedPage:
                 except Empty:
                     if promise and not stays:
                         self._run(partial(self._pass_time, connection, promise))
-                    elif not promise and (ms := self._until(LATE)) >= 1000 * PAUSE:
+                    elif not promise and (ms := self._until(LATE)) >= SECOND * PAUSE:
                         self._moved = True
                         self._catch_up(ms)
                     continue

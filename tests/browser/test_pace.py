@@ -113,6 +113,8 @@ TOGETHER = (reads, answers, presses, ends)
             pytest.param(works, slow, marks=pytest.mark.sweep)
             for works, slow in [
                 (TOGETHER, TOGETHER[2:]),
+                ((ends, hears), (ends,)),
+                ((ends, hears), (hears,)),
                 *(
                     ((one,), slow)
                     for one in (polls, beats, goes_on, hears)
