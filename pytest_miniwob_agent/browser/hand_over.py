@@ -277,6 +277,8 @@ class HandedPage:
             while before < self._passed < ms:
                 self._moved, before = True, self._passed
                 self._elapse(min(ms, SECOND * (before // SECOND + 1)) - before)
+                if any(one.promise for one in self._connections):
+                    self._asked.clear()  # as in a recording, in which it passed for the promise
                 self._read_page()
 
         return self._run(keep_up, stops)

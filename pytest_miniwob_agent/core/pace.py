@@ -128,7 +128,10 @@ class Pace:
         """
         if not self.strict:
             return None
-        move = self._left[0] if self._left else None
+        left = self._left
+        if asked and left and left[0].before == f"{asked}-{self._come[asked]}":
+            left = left[1:]  # it is made, and what it was made for is not noted yet
+        move = left[0] if left else None
         if asked and not (move and move.after.startswith(f"{asked}-")):
             return 0
         return move.ms if move else None

@@ -115,6 +115,8 @@ TOGETHER = (reads, answers, presses, ends)
                 (TOGETHER, TOGETHER[2:]),
                 ((ends, hears), (ends,)),
                 ((ends, hears), (hears,)),
+                ((hears, goes_on), (hears, goes_on)),
+                ((beats, hears, goes_on), ()),
                 *(
                     ((one,), slow)
                     for one in (polls, beats, goes_on, hears)
