@@ -7,7 +7,8 @@ with more than sixty items, a sweep replays a part (`EVERY`).
 import json
 
 import pytest
-from support.projects import EVERY, ROOT
+from support.projects import ROOT
+from support.sweeps import EVERY
 
 from pytest_miniwob_agent.results.file import read_results
 

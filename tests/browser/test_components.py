@@ -4,6 +4,7 @@ import re
 
 import pytest
 from support.own_pages import click, on_screens
+from support.sweeps import swept
 
 from pytest_miniwob_agent import Choose, Click, Drag
 from pytest_miniwob_agent.screen import render
@@ -92,9 +93,6 @@ def lines(observation):
     ]
 
 
-SWEPT = [pytest.param(screen, marks=pytest.mark.sweep) for screen in ("compact", "full")]
-
-
 @pytest.mark.parametrize("screen", ["compact", "full"])
 def test_what_a_person_sees_is_on_the_screen(screen, pages, browser):
     bodies = Bodies(pages, browser, screen)
@@ -109,7 +107,7 @@ def test_what_a_person_sees_is_on_the_screen(screen, pages, browser):
         assert shown == [line for line in expected if not line.startswith(left_out)], name
 
 
-@pytest.mark.parametrize("screen", [*SWEPT, "tree"])
+@pytest.mark.parametrize("screen", ["tree", *swept("compact", "full")])
 def test_options_of_an_open_list_with_a_style_of_its_own_are_on_the_page(screen, pages):
     env, seen = pages.show(
         """<style>select, ::picker(select) { appearance: base-select }</style>
@@ -177,7 +175,7 @@ LETTERED = """<p draggable=true style=background:tan>{0}</p><script>
 </script>"""
 
 
-@pytest.mark.parametrize("screen", [*SWEPT, "tree"])
+@pytest.mark.parametrize("screen", ["tree", *swept("compact", "full")])
 def test_a_drag_leads_from_document_to_document(screen, pages):
     pages.write(b_htm=LETTERED.format("B"), c_htm=LETTERED.format("C"))
     env, seen = pages.show(

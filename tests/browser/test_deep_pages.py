@@ -2,6 +2,7 @@
 
 import pytest
 from support.own_pages import click, texts
+from support.sweeps import swept
 
 from pytest_miniwob_agent import Copy, Enter, Hover, Paste, Select, Wait
 from pytest_miniwob_agent.browsergym import Player
@@ -39,9 +40,7 @@ def show(pages):
     return play
 
 
-@pytest.mark.parametrize(
-    "screen", ["compact", *(pytest.param(one, marks=pytest.mark.sweep) for one in ("full", "tree"))]
-)
+@pytest.mark.parametrize("screen", ["compact", *swept("full", "tree")])
 def test_two_thousand_elements_in_each_other_are_read_and_used(show, screen):
     env, seen = show(HTML, 2000, screen)
     assert {"deepest", "Last"} <= set(texts(seen))

@@ -5,6 +5,7 @@ import json
 import pytest
 from support.own_pages import TASK, click, texts
 from support.scripted import actions, play
+from support.sweeps import swept
 
 from pytest_miniwob_agent import (
     Accept,
@@ -119,7 +120,7 @@ def test_no_time_passes_while_a_dialog_is_open(pages):
     [
         "mousemove",
         "drop",
-        *(pytest.param(f"drag{on}", marks=pytest.mark.sweep) for on in ("start", "over")),
+        *swept("dragstart", "dragover"),
     ],
 )
 def test_a_drag_ends_where_it_opens_a_dialog(pages, event):

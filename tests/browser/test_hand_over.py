@@ -10,6 +10,7 @@ from support.in_browser import windows
 from support.own_pages import TASK
 from support.scripted import Solving, actions, play
 from support.servers import wait_until
+from support.sweeps import swept
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
@@ -298,7 +299,7 @@ def test_the_first_verdict_counts_and_later_input_does_nothing(drive):
     assert episode.rewards == (-1,)
 
 
-@pytest.mark.parametrize("blocks", [2, pytest.param(3, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("blocks", [2, *swept(3)])
 def test_an_honest_program_may_get_the_page_several_times(blocks, browser, drive):
     @Solving
     def agent(env):
@@ -410,7 +411,7 @@ def test_a_program_that_judges_itself_ends_the_item_with_an_error(script, reason
     "script",
     [
         "location.href = 'click-button.html'",
-        pytest.param("location.reload()", marks=pytest.mark.sweep),
+        *swept("location.reload()"),
     ],
 )
 def test_a_program_that_leaves_ends_the_item_with_an_error(script, drive):
@@ -994,7 +995,7 @@ class Silent:
                 left.close()
 
 
-@pytest.mark.parametrize("stays", [True, pytest.param(False, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("stays", [True, *swept(False)])
 def test_a_program_that_never_reads_costs_its_item_alone(drive, stays):
     for _ in range(1 if stays else 5):
         drive(Silent(stays))

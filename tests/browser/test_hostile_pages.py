@@ -3,7 +3,8 @@
 import functools
 
 import pytest
-from support.own_pages import SCREENS, Pages, click, on_screens, texts
+from support.own_pages import Pages, click, on_screens, texts
+from support.sweeps import swept
 
 from pytest_miniwob_agent.core.actions import Choose, Enter, Wait
 
@@ -170,9 +171,7 @@ def test_what_a_page_replaces_changes_nothing_of_what_is_read(show, expected, na
     assert list(show(screen, script)) == expected(screen)
 
 
-@pytest.mark.parametrize(
-    "screen", ["tree", *(pytest.param(one, marks=pytest.mark.sweep) for one in SCREENS[:2])]
-)
+@pytest.mark.parametrize("screen", ["tree", *swept("compact", "full")])
 def test_names_of_elements_change_nothing_of_what_is_read(show, screen):
     expected = [text.replace("plain-", "") for text in show(screen, more=named("plain-"))]
     assert list(show(screen, more=named())) == expected

@@ -6,6 +6,7 @@ from itertools import chain, pairwise
 import pytest
 from support.in_browser import run_script, windows
 from support.own_pages import TASK, click, texts
+from support.sweeps import swept
 
 from pytest_miniwob_agent.core.actions import (
     Click,
@@ -53,7 +54,7 @@ BOARD = """
 """
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(15, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("times", [1, *swept(15)])
 def test_what_the_browser_drags_itself_always_arrives(pages, times):
     env = pages.make(BOARD)
     for _ in range(times):
@@ -933,7 +934,7 @@ class TestFrames:
         assert copied.error is None
         assert texts(click(env, copied.observation, "Show").observation).count("Inside") == 2
 
-    @pytest.mark.parametrize("screen", [pytest.param("compact", marks=pytest.mark.sweep), "tree"])
+    @pytest.mark.parametrize("screen", ["tree", *swept("compact")])
     def test_other_kinds_of_frames_are_read_and_used_too(self, pages, screen):
         pages.write(
             inner_html="""<!DOCTYPE html><div style='height: 100px'></div>

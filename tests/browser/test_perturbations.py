@@ -2,6 +2,7 @@
 
 import pytest
 from support.own_pages import TASK, click, texts
+from support.sweeps import swept
 
 from pytest_miniwob_agent.browser.own_page import open_page as open_task
 from pytest_miniwob_agent.core.actions import Choose, Click, Press, Wait
@@ -284,7 +285,7 @@ def test_random_numbers_of_a_perturbation_are_its_own(perturbed):
     "task",
     [
         "click-button",
-        *(pytest.param(one, marks=pytest.mark.sweep) for one in ("click-tab-2", "search-engine")),
+        *swept("click-tab-2", "search-engine"),
     ],
 )
 def test_pages_of_the_package_set_the_same_problem(browser, task):

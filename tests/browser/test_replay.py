@@ -8,6 +8,7 @@ import sys
 import pytest
 from support.projects import ROOT, SUITE_RUNS
 from support.selenium_grid import free_port
+from support.sweeps import swept
 
 # One worker makes the replays that the tests compare; one of the tests needs the Grid.
 pytestmark = [pytest.mark.integration, pytest.mark.xdist_group("grid")]
@@ -40,7 +41,7 @@ def replay(folder, *args, **env):
     return json.loads(events.read_text()), slept.read_text(), sending.read_text()
 
 
-@pytest.fixture(scope="module", params=["few", pytest.param("all", marks=pytest.mark.sweep)])
+@pytest.fixture(scope="module", params=["few", *swept("all")])
 def selected(request):
     return ["-k", FEW] if request.param == "few" else []
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from support.own_pages import TASK
+from support.sweeps import swept
 
 from pytest_miniwob_agent import Click, Drag, Enter, Scroll, Select, Type, Wait
 from pytest_miniwob_agent.screen import render
@@ -375,9 +376,7 @@ def test_a_sealed_frame_without_scripts_is_read_and_used(open_tree, pages):
     assert '    text "Mail"' in without_ids(lines(env.step(Click(3)).observation))
 
 
-@pytest.mark.parametrize(
-    "screen", ["tree", *(pytest.param(one, marks=pytest.mark.sweep) for one in ("full", "compact"))]
-)
+@pytest.mark.parametrize("screen", ["tree", *swept("full", "compact")])
 def test_a_password_is_dots_unless_it_was_typed(open_tree, screen):
     env, _ = open_tree("<input type=password value=secret><input type=password>")
     first, second = env.reset(screen=screen).elements

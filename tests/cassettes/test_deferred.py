@@ -6,6 +6,7 @@ from itertools import repeat
 import pytest
 from support.answers import completion
 from support.projects import solve_menu
+from support.sweeps import swept
 
 from pytest_miniwob_agent import Pending
 from pytest_miniwob_agent.cassettes.deferred import read_pending, take_answers, update_pending
@@ -169,7 +170,7 @@ def test_a_run_replaces_the_requests_of_its_own_items_and_drops_those_of_items_t
     assert not batch.exists()
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
 def test_workers_share_one_batch_file(project, workers):
     args = ["--miniwob-record=defer", "-k", "click-menu-2"]
     batch = project.path / ".miniwob/pending.jsonl"

@@ -4,6 +4,7 @@ import shlex
 
 import pytest
 from support.projects import FAKE_PAGE, REFLECTIVE_PROMPTS
+from support.sweeps import swept
 
 from pytest_miniwob_agent.cassettes.format import read_cassette, write_cassette
 
@@ -105,7 +106,7 @@ class TestCause:
 
 
 class TestSummary:
-    @pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+    @pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
     def test_equal_drift_is_shown_once_and_all_items_with_v(self, changed_prompts, workers):
         path = changed_prompts.path / "cassettes/reflective/m/click-menu-2/1.yaml"
         calls = read_cassette(path)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from support.damage import damaged
 from support.projects import ROOT
+from support.sweeps import swept
 
 from pytest_miniwob_agent import CassetteError
 from pytest_miniwob_agent.cassettes.folder import Used
@@ -195,7 +196,7 @@ def test_a_truncated_cassette_is_never_read(tmp_path):
             read_cassette(path)
 
 
-@pytest.mark.parametrize("every", [200, pytest.param(50, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("every", [200, *swept(50)])
 def test_a_shipped_cassette_is_written_as_it_was_read_and_loaded_by_vcrpy(every):
     import vcr  # takes long
 

@@ -11,6 +11,7 @@ import pytest
 from filelock import FileLock
 from support.projects import FAKE_PAGE, Project, solve_menu, suite_source
 from support.servers import wait_until
+from support.sweeps import swept
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
 
@@ -84,7 +85,7 @@ def recording(pytester, chat_server):
     return recording
 
 
-@pytest.mark.parametrize("number", [3, *(pytest.param(n, marks=pytest.mark.sweep) for n in (1, 4))])
+@pytest.mark.parametrize("number", [3, *swept(1, 4)])
 def test_a_recording_killed_at_a_call_loses_that_call_only(recording, number):
     recording.makepyfile(suite_source('"click-menu-2", seeds=[1, 2]'))
     expected, needed = recording.undisturbed(passed=2)

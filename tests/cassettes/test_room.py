@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from support.projects import solve_menu, suite_source
+from support.sweeps import swept
 
 from pytest_miniwob_agent.cassettes.format import read_cassette
 
@@ -29,7 +30,7 @@ def test_nothing_is_paid_where_the_folder_of_cassettes_can_not_be_written(projec
     assert "Traceback" not in result.stdout.str()
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
 def test_a_completion_that_can_not_be_kept_is_rescued_and_stops_all_workers(
     project, chat_server, workers
 ):

@@ -7,6 +7,7 @@ import pytest
 from filelock import FileLock, Timeout
 from support.answers import completion
 from support.projects import solve_menu
+from support.sweeps import swept
 
 from pytest_miniwob_agent.cassettes.deferred import read_pending
 from pytest_miniwob_agent.cassettes.files import ItemFiles
@@ -85,7 +86,7 @@ def check_shared(project):
     project.runpytest().assert_outcomes(passed=8)
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
 def test_live_recording_asks_once_for_what_variants_share(variants, workers):
     result = variants.record(workers)
     result.assert_outcomes(passed=8)

@@ -7,7 +7,8 @@ import sys
 import pytest
 from support.frameworks import BROWSERS, FRAMEWORKS, find_program
 from support.playwright_scripts import print_script, run_scripts
-from support.projects import EVERY, INNER_RUNS, ROOT, RUNS_OF_APPS
+from support.projects import INNER_RUNS, ROOT, RUNS_OF_APPS
+from support.sweeps import EVERY, swept
 
 pytestmark = pytest.mark.integration
 
@@ -119,9 +120,7 @@ def test_an_agent_that_drives_the_browser_replays_pages_and_their_twins(twins, s
 ADMIN = "examples/django_admin"
 
 
-@pytest.mark.parametrize(
-    "tasks", ["delete-user", pytest.param("not delete-user", marks=pytest.mark.sweep)]
-)
+@pytest.mark.parametrize("tasks", ["delete-user", *swept("not delete-user")])
 def test_tasks_on_an_app_replay_without_it(tasks):
     """Nothing of Django is imported: its own settings would need it."""
     replay(sys.executable, f"{ADMIN}/test_admin.py", f"-c{ADMIN}/pytest.ini", "-k", tasks)

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from support.projects import REFLECTIVE_PROMPTS, solve_menu
+from support.sweeps import swept
 
 
 def test_a_recording_begins_with_what_it_will_take(record):
@@ -20,7 +21,7 @@ def test_a_recording_begins_with_what_it_will_take(record):
     result.stdout.no_fnmatch_line("recording *")
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
 def test_where_drift_causes_the_recording_its_limit_is_said_once(record, capfd, workers):
     prompts = record.path / "prompts"
     shutil.copytree(REFLECTIVE_PROMPTS, prompts)

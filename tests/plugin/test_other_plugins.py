@@ -8,6 +8,7 @@ import re
 
 import pytest
 from support.projects import FAKE_PAGE, INNER_RUNS, solve_menu
+from support.sweeps import swept
 
 USED = ("capture", "logging", "debugging", "skipping", "terminal")
 """Plugins of pytest whose options or state we use."""
@@ -26,7 +27,7 @@ def fails_on_tabs(prompt):
 @pytest.mark.parametrize(
     "names",
     [
-        *(pytest.param([name], marks=pytest.mark.sweep) for name in USED[1:-1]),
+        *swept(*([name] for name in USED[1:-1])),
         ["capture"],
         USED[-1:],
         OTHERS,

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 from support.projects import REFLECTIVE_PROMPTS
+from support.sweeps import swept
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
@@ -39,7 +40,7 @@ SMALL = "--miniwob-seeds=0-9"  # 30 items, in three rounds
 GATE = "--miniwob-gate=until-decided"
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
 def test_two_of_one_run_are_compared_round_by_round_and_replay_to_the_same(two, workers):
     result = two.record(GATE, "--miniwob-results=new.jsonl", workers)
     assert result.ret == 1

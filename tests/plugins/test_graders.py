@@ -7,6 +7,7 @@ import re
 
 import pytest
 from support.projects import FAKE_PAGE, solve_menu
+from support.sweeps import swept
 
 from pytest_miniwob_agent import Click, Enter, UsageError, trajectory
 from pytest_miniwob_agent.results.file import read_results
@@ -108,7 +109,7 @@ def test_graders_of_the_ini_file_are_those_of_all_items(run, project):
     assert [str(grade) for grade in row.grades] == ["brief: failed", "calm: passed"]
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n2", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n2")])
 def test_a_grader_of_the_ini_file_that_is_missing_is_told_once(project, workers):
     project.makepyfile(mine="def brief(episode):\n    return True")
     project.write(SUITE.format(graders="", verdict="True").replace("[1]", "[1, 2, 3]"), FAKE_PAGE)

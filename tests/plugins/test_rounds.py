@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 from filelock import FileLock
 from support.projects import REFLECTIVE_PROMPTS
+from support.sweeps import swept
 
 from pytest_miniwob_agent.cli import main
 from pytest_miniwob_agent.results.file import read_results
@@ -47,7 +48,7 @@ def record_baseline(project):
 
 
 class TestDecision:
-    @pytest.mark.parametrize("workers", ["-n1", pytest.param("-n2", marks=pytest.mark.sweep)])
+    @pytest.mark.parametrize("workers", ["-n1", *swept("-n2")])
     def test_a_run_ends_with_the_round_that_shows_a_fall(self, project, workers):
         """By hand: √10 = 3.16 is below the first bound of 3.20 for six looks, √20 above 2.84."""
         project.server.reply = fail

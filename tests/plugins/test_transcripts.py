@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.projects import FAKE_PAGE, OTHERS, REPORTING, SLOW
+from support.sweeps import swept
 
 EVIL = "\\x1b[2J<b>\\ud800\\u202e</b>\\n::error::"
 """In the source of a page: an escape sequence, a lone surrogate, a mark that reverses the text, and
@@ -39,7 +40,7 @@ SEEN = f"""
 """A page with pictures."""
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n1", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n1")])
 def test_each_plugin_gets_what_it_can_show(project, chat_server, monkeypatch, workers):
     out = " ".join(f"-pno:{name}" for name in (*OTHERS, *SLOW) if name not in REPORTING)
     monkeypatch.setenv("PYTEST_ADDOPTS", out)

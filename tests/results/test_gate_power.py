@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.sweeps import swept
 
 from pytest_miniwob_agent.core.outcome import Result, Status
 from pytest_miniwob_agent.results.file import Results
@@ -78,7 +79,7 @@ def test_it_decides_in_the_round_in_which_the_gate_does(gate_power, name, drop):
         assert items == len(verdict.needed or order)
 
 
-@pytest.mark.parametrize("size", [20, 40, pytest.param(120, marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("size", [20, 40, *swept(120)])
 @pytest.mark.parametrize("name", ["restless", "restless, 3 samples", "tasks move by 1, by task"])
 @pytest.mark.parametrize("gate", ["paired", "until_decided"])
 def test_equal_runs_are_red_in_at_most_alpha(gate_power, name, size, gate):

@@ -1,6 +1,5 @@
 """Projects to run pytest in: a fake page, a test file, and a model that solves the page."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -8,9 +7,6 @@ from filelock import FileLock
 
 ROOT = Path(__file__).parents[2]
 """The folder of this repository."""
-
-EVERY = os.environ.get("EVERY", "10")
-"""Of long recorded suites, sweeps replay one item of so many; with 1 all, as CI does once a day."""
 
 REFLECTIVE_PROMPTS = ROOT / "pytest_miniwob_agent" / "agents" / "reflective" / "prompts"
 """The built-in prompts of the default agent."""

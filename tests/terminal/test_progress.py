@@ -5,6 +5,7 @@ import re
 import _pytest.capture
 import pytest
 from support.projects import solve_menu
+from support.sweeps import swept
 
 DRAWN = re.compile(r"\x1bD\x1bM\x1b7\x1b\[B\r([^\x1b\n]*)\x1b8")
 """The line as it is drawn below the cursor, which returns to its place."""
@@ -49,9 +50,7 @@ def without_figures(output):
     return [line.strip() for line in lines if not line.startswith(("model calls", "tokens", "mon"))]
 
 
-@pytest.mark.parametrize(
-    "verbose", [[], pytest.param(["-v"], marks=pytest.mark.sweep)], ids=["letters", "verbose"]
-)
+@pytest.mark.parametrize("verbose", [[], *swept(["-v"])], ids=["letters", "verbose"])
 def test_a_recording_shows_its_figures_and_leaves_the_output_of_a_replay(project, run, verbose):
     recorded = run(project.record, *verbose, *OPTIONS)
     check_figures(recorded)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from support.projects import FAKE_PAGE, suite_source
+from support.sweeps import swept
 
 from pytest_miniwob_agent.core.text import (
     command_lines,
@@ -218,9 +219,7 @@ def test_errors_are_shown_once_per_cause_with_the_command_that_records_all(proje
     assert "        other/click-tab-2-medium/2" in project.runpytest("-v").outlines
 
 
-@pytest.mark.parametrize(
-    "args", [pytest.param(["-n1", "-q"], marks=pytest.mark.sweep), ["-rE"]], ids=" ".join
-)
+@pytest.mark.parametrize("args", [*swept(["-n1", "-q"]), ["-rE"]], ids=" ".join)
 def test_missing_cassettes_of_several_agents_are_one_block(project, monkeypatch, args):
     agents = 'seeds=range(4), agents=["reflective", "tools"]'
     project.makepyfile(suite_source(f'"click-menu-2", "click-tab*", {agents}'))
@@ -257,7 +256,7 @@ EVIL_PAGE = FAKE_PAGE.replace('"Menu"', f'"Menu{EVIL}"').replace(
 )
 
 
-@pytest.mark.parametrize("workers", ["-n0", pytest.param("-n1", marks=pytest.mark.sweep)])
+@pytest.mark.parametrize("workers", ["-n0", *swept("-n1")])
 def test_no_text_of_a_page_or_a_model_moves_the_cursor(project, run, chat_server, workers):
     project.makeconftest(EVIL_PAGE)
     solve = chat_server.reply
