@@ -334,7 +334,7 @@ def test_a_link_that_leads_to_no_page_leaves_the_page_where_it_is(show):
 
 
 def test_a_page_of_another_status_is_a_page_of_the_trial(show):
-    statuses = (302, 399, 404)
+    statuses = (300, 302, 305, 399, 404, 599)
     head = [("Content-Type", "text/html")]
     there = {f"/{each}": PageResponse(each, head, b"<h1>There</h1>") for each in statuses}
     env, seen = show({"/": "".join(f"<a href={path}>{path}</a>" for path in there), **there})

@@ -105,8 +105,8 @@ def test_what_belongs_to_a_blocked_plugin_is_named(project):
     option = Option(key=BUILTIN["miniwob-graders"].options[0], help="").name
     result = project.runpytest(blocked, f"{option}=x")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = f"{option}: it belongs to the plugin miniwob-graders, which is blocked: leave out -p no:"
-    assert said in result.stderr.str()
+    reason = "it belongs to the plugin miniwob-graders, which is blocked"
+    assert f"{option}: {reason}: leave out -p no:miniwob-graders" in result.stderr.str()
     project.makeini("[pytest]\nminiwob_graders = g:polite\n")
     project.runpytest(blocked).stdout.fnmatch_lines(
         ["miniwob_graders does nothing: it belongs to the plugin miniwob-graders, which is*"]
