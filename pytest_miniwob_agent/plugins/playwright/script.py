@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_miniwob_agent.core import actions
-from pytest_miniwob_agent.core.app import AppTask
+from pytest_miniwob_agent.core.app import AppTask, PageRequest
 from pytest_miniwob_agent.core.case import Case
 from pytest_miniwob_agent.core.data import to_data
 from pytest_miniwob_agent.core.errors import UsageError
@@ -109,6 +109,14 @@ CODE = {
 }
 """The code of actions: their fields, `page`, and the locators of their elements."""
 
+ANSWERED = """\
+with {page}.expect_response(lambda response: response.request.method == {method}):
+    {inner}"""
+"""The code of an action after which the page has sent something."""
+
+CHANGING = ("DELETE", "PATCH", "POST", "PUT")
+"""The methods of requests that change something."""
+
 
 class ScriptWriter(Observer):
     """Writes the test while an item is replayed; `script` is its source, once the item has ended.
@@ -125,10 +133,13 @@ class ScriptWriter(Observer):
         self._dialogs: list[str] = []  # the answers to those of the last action
         self._said: list[str] = []  # what was typed and clicked
         self._looked: list[dict[str, Any]] = [{}]  # what is known of the last action's elements
+        self._requests: list[PageRequest] = []  # of the page
+        self._asked = 0  # of them, those before the last action
 
     def follow(self, following: actions.AnyAction | str, page: Any, task: TaskPage) -> bool:
         """Look at the page as it is before an action, and at the end of the episode."""
         self._task = task
+        self._requests = getattr(page, "requests", [])
         if following == "episode" and self._solved:
             seen = "" if self._answer else self._seen
             self._end = page.ask("news", seen, self._looked[0].get("id"))
@@ -140,11 +151,18 @@ class ScriptWriter(Observer):
         return True
 
     def _use(self, looked: Mapping[str, Any]) -> None:
-        """Go on in the window that the last action has opened, or in the one before."""
+        """Have the last action wait for what came of it, and go on in the window it has opened."""
+        inner = self._code[-1].replace("\n", "\n    ") if self._code else ""
+        asked, self._asked = self._requests[self._asked :], len(self._requests)
+        by_script = [one.method for one in asked if one.kind in ("Fetch", "XHR")]
+        sent = [method for method in by_script if method in CHANGING]
         if looked["opened"] and self._page == "page":
-            inner = self._code[-1].replace("\n", "\n    ")
             opening = f"with page.expect_popup() as opened:\n    {inner}\npopup = opened.value"
             self._code[-1] = opening
+        elif sent and inner and "wait_for_timeout" not in inner:
+            # Servers keep no order, and may answer by a cookie that the next action needs.
+            known = {"page": self._page, "method": quoted(sent[-1]), "inner": inner}
+            self._code[-1] = ANSWERED.format(**known)
         self._page = "popup" if looked["opened"] else "page"
 
     def before_episode(self, case: Case) -> None:
@@ -154,7 +172,7 @@ class ScriptWriter(Observer):
         if isinstance(event, TrialStarted):
             observation = event.observation
             # Of several trials, the last remains.
-            self._code, self._dialogs, self._said = [], [], []
+            self._code, self._dialogs, self._said, self._asked = [], [], [], 0
             self._page, self._goal, self._answer = "page", observation.goal, ""
         elif isinstance(event, Acted):
             self._solved, observation = event.transition.solved, event.transition.observation

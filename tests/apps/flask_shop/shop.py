@@ -2,6 +2,7 @@
 
 import secrets
 import sqlite3
+import time
 from contextlib import closing
 
 from flask import Flask, flash, g, jsonify, redirect, render_template, request, session, url_for
@@ -44,6 +45,7 @@ def make_shop(database):
 
     @app.post("/api/basket")
     def add():
+        time.sleep(0.3)  # a click meanwhile would be sent with the basket of before
         session["basket"] = [*session.get("basket", []), request.json["product"]]
         return jsonify(count=len(session["basket"])), 201
 
