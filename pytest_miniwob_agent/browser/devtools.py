@@ -430,15 +430,19 @@ class DevTools(Client):
         self._parsed.clear()
         self._known.clear()
         self._first = 0
-        self.send(("Debugger.enable", {}), ("Debugger.setSkipAllPauses", {"skip": True}))
+        self._hear_scripts()
         self._known |= {one["hash"] for one in self._parsed}
+
+    def _hear_scripts(self) -> None:
+        # A `debugger` of the page would stop it for good.
+        self.send(("Debugger.enable", {}), ("Debugger.setSkipAllPauses", {"skip": True}))
 
     def has_more_scripts(self) -> bool:
         """True if the documents got more scripts than those of `digests`.
 
         Those that come by the protocol, or that scripts of the page insert, don't count.
         """
-        self.call("Debugger.enable")  # all that came before is here
+        self._hear_scripts()  # all that came before is here
         foreign = {one["scriptId"] for one in self._parsed if not _is_pages(one)}
         for one in filter(_is_pages, self._parsed):
             stack = one.get("stackTrace", {}).get("callFrames", [])
@@ -461,7 +465,7 @@ class DevTools(Client):
 
     def digests(self, saying: str) -> tuple[list[str], list[str]]:
         """The digests of the document's own scripts: of all, and of those that say something."""
-        self.call("Debugger.enable")  # in a window that was opened since
+        self._hear_scripts()  # in a window that was opened since
         window, document = self._session, self._parsed[self._first :]
         # One that comes by the protocol has no name but what it gives itself.
         scripts = [one for one in document if one["session"] == window and one.get("embedderName")]

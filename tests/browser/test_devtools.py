@@ -54,6 +54,7 @@ def test_scripts_that_are_garbage_are_not_searched(browser, pages):
     assert (len(found), len(said)) == (2, 1)
     browser.devtools.call("HeapProfiler.collectGarbage")
     assert browser.devtools.digests("said") == (found, [])
+    assert browser.devtools.evaluate("(() => { debugger; return 1; })") == 1
 
 
 @pytest.fixture
