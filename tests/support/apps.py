@@ -48,8 +48,9 @@ APP = """
 
     @pytest.fixture
     def secure_app():
-        make = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout key.pem -out"
-        subprocess.run([*make.split(), "cert.pem"], check=True, capture_output=True)
+        key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem"
+        make = f"openssl req -x509 {key} -subj /CN=localhost -out cert.pem"
+        subprocess.run(make.split(), check=True, capture_output=True)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain("cert.pem", "key.pem")
         with serving(Handler, context) as Handler.secure:
