@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-EVERY = os.environ.get("EVERY", "15")
+EVERY = os.environ.get("EVERY", "10")
 """Of long recorded suites, sweeps replay one item of so many; with 1 all, as CI does once a day."""
 
 
