@@ -170,6 +170,7 @@ DRAGS = {
 """Where a drag from one to another ends."""
 
 
+@pytest.mark.sweep
 def test_a_drag_ends_on_what_it_names(open_tree):
     env, seen = open_tree(BOARD)
     for what, (start, to, end) in DRAGS.items():

@@ -312,6 +312,7 @@ def test_time_hardly_passes_after_an_action_where_what_is_seen_changes(name, scr
     assert state(env.step(Wait(0.3)).observation)[0] == "moving"
 
 
+@pytest.mark.sweep
 def test_motion_that_an_action_begins_is_awaited_beside_a_loop_and_ends(make):
     script = """let left = 0, x = 0;
       (function turn() {

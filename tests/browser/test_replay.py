@@ -75,6 +75,7 @@ FONTS = """<?xml version="1.0"?>
 """
 
 
+@pytest.mark.sweep
 def test_a_window_fonts_language_and_time_zone_make_no_difference(
     plain, selected, tmp_path, display
 ):

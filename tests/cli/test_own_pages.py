@@ -212,6 +212,7 @@ MOVE = """
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.integration
 def test_an_app_is_shown_with_goal_and_reward_and_what_is_wrong(here, display):
     (here / "pytest.ini").write_text(f"[pytest]\naddopts = {INNER_RUNS}\n")

@@ -49,6 +49,7 @@ def step(record):
     return step
 
 
+@pytest.mark.sweep
 def test_it_replays_judges_and_comments_once(step):
     folder = step.folder
     options = {"ARGS": "-k click-menu-2", "BASELINE": ""}

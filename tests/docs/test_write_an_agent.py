@@ -40,6 +40,7 @@ def test_the_agent_of_the_page_solves_tasks_and_replays(files, chat_server):
     assert files.path.joinpath("cassettes/next-action/m/enter-text/1.yaml").exists()
 
 
+@pytest.mark.sweep
 def test_the_agent_of_tools_of_the_page_carries_out_calls():
     [source] = re.findall(r"^```python\n# tool_caller.py\n(.*?)^```$", TEXT, re.M | re.S)
     [contract] = re.findall(r"^```python\n(from \S+ import Completion.*?)^```$", TEXT, re.M | re.S)

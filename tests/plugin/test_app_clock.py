@@ -87,6 +87,7 @@ def heads(project):
     return [json.loads(tape.read_text().partition("\n")[0]) for tape in tapes]
 
 
+@pytest.mark.sweep
 def test_pages_begin_when_they_are_recorded_with_ids_of_their_trial(looks, app_pages, days):
     clocks, made = looks(app_pages.record)
     assert clocks == [days, days, days + LATER, days + LATER]

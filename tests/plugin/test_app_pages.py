@@ -193,6 +193,7 @@ GOING = """<!DOCTYPE html><button onclick=inOrder()>In order</button>
     </script>"""
 
 
+@pytest.mark.sweep
 def test_an_app_is_asked_what_scripts_ask_for_and_do_not_give_up_in_their_order(play, monkeypatch):
     """Until a script's end, Chromium does not announce its requests."""
     monkeypatch.setattr(gate_commands, "ANNOUNCED", 0.02)  # a script runs on for longer
@@ -436,6 +437,7 @@ PROGRAM = """
 """
 
 
+@pytest.mark.sweep
 def test_a_program_goes_where_it_wants_in_an_app(play, call):
     page = """<button onclick="go()">Ask</button><p id=p></p><script>
         const text = async (path) => (await fetch(path)).text();

@@ -305,6 +305,7 @@ def test_a_page_that_asks_for_something_at_each_message(talk, monkeypatch):
     assert 0 < int(re.fullmatch('text "(.*) more"', screen)[1]) < 10_000
 
 
+@pytest.mark.sweep
 def test_an_agent_that_waits_sees_what_comes_late(talk):
     """Later than a recording waits for a message by itself."""
     _, screen = talk(LATE, "wait 4 s")
@@ -357,6 +358,7 @@ def test_a_page_that_is_not_ready(app_pages, monkeypatch):
     result.stdout.fnmatch_lines(["*trial 1 can't begin * as `ready` is not True*", "*1 drifted*"])
 
 
+@pytest.mark.sweep
 def test_a_long_poll_holds_nothing_up(talk):
     script = """
         const add = (text) => { document.querySelector("p").textContent += `${text} `; };

@@ -155,6 +155,7 @@ def test_recording_again_needs_no_app_until_something_is_not_on_the_tape(recorde
     recorded.replay(passed=2)
 
 
+@pytest.mark.sweep
 def test_an_item_without_a_model_call_does_not_keep_others_from_being_recorded(app):
     app.makepyfile(
         TESTS,
@@ -597,6 +598,7 @@ def tried(tries, recordings):
     return use_recordings(tries, recordings / "tries", reply_last)
 
 
+@pytest.mark.sweep
 def test_what_is_beyond_the_limits_of_a_run_is_no_drift(tried):
     before = tried.recorded()
     tried.replay("--miniwob-steps=1", failed=1)
@@ -606,6 +608,7 @@ def test_what_is_beyond_the_limits_of_a_run_is_no_drift(tried):
     assert (tried.recorded(), count_starts(tried)) == (before, 0)
 
 
+@pytest.mark.sweep
 def test_a_recording_of_more_trials_than_are_played_is_made_anew(tried):
     change(tried, "(1, 3)", "(2, 3)")
     tried.runpytest().stdout.fnmatch_lines(["*: trial 2 was not played", "*1 drifted*"])

@@ -247,6 +247,7 @@ def wait_for(condition, tries=600):
         tries -= 1
 
 
+@pytest.mark.sweep
 def test_workers_make_no_more_calls_once_the_controller_is_interrupted(
     project, chat_server, stopped
 ):

@@ -49,6 +49,7 @@ def solving(project):
     project.server.reply = solve_menu
 
 
+@pytest.mark.sweep
 @pytest.mark.integration
 def test_two_tests_on_one_item_pay_once_in_every_mode(project):
     project.makepyfile(TWO_TESTS)

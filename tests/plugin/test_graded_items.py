@@ -46,6 +46,7 @@ def graded(app_pages):
     return graded
 
 
+@pytest.mark.sweep
 def test_an_item_of_an_app_without_a_judge_has_one_trial_and_is_no_playwright_test(graded, call):
     row = graded("graders=[saved]", ["click id=1"])
     assert (row.outcome, row.rewards, row.endings, row.limits.trials) == (

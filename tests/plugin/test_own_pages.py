@@ -148,6 +148,7 @@ ATTACK = """
 SAID = "<i>Mr &quot;Smith&quot; &amp; Co say:\n don't_click Go, but go away 3.</i>"
 
 
+@pytest.mark.sweep
 def test_a_result_tells_whether_a_prompt_had_the_payload(pytester, chat_server):
     pages = pytester.mkdir("web")
     pages.joinpath("hidden.html").write_text(ATTACK % f"<b hidden>{SAID}</b>")

@@ -142,6 +142,7 @@ def test_an_agent_may_have_prompts_of_its_own_and_shares_answers_to_equal_ones(r
     assert [name for name in one if one[name] != other[name]] == ["plan.txt"]
 
 
+@pytest.mark.sweep
 def test_a_parameter_that_no_worker_could_send_is_told_at_the_end(run):
     more = 'agents=[("mine:Tuned", {"more": lambda: 1})], models=["m"]'
     result = run(more, "-n1", "--miniwob-results=r.jsonl")

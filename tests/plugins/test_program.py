@@ -327,6 +327,7 @@ def test_a_run_without_a_result_becomes_no_test(capture, capfd):
     assert told == ", so no test was written\n"
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("in_process")
 def test_a_run_that_fails_is_kept_if_that_is_asked_for(capture, capsys):
     bread = ("--goal=Buy bread", "--name=bread")
@@ -385,6 +386,7 @@ TOOLS = """
 """
 
 
+@pytest.mark.sweep
 def test_a_program_without_a_browser_gets_tools(project):
     project.makepyfile(agent=TOOLS)
     more = f", agents=[Program({PYTHON.split()!r}, tools=True)]"

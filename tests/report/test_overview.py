@@ -58,6 +58,7 @@ def test_rates_are_of_the_items_that_were_allowed_so_many_trials(window, tmp_pat
     assert len(circles) == 7
 
 
+@pytest.mark.sweep
 def test_the_list_is_searched_and_the_address_holds_the_filters(window, made):
     window.open(made, "#/?q=wheel")
     assert window.texts(".items tbody a") == ["click-pie 1000"]
@@ -78,6 +79,7 @@ def test_the_list_is_searched_and_the_address_holds_the_filters(window, made):
     assert window.find("#by-text").get_attribute("value") == "100%41&?"
 
 
+@pytest.mark.sweep
 def test_every_status_has_a_filter_a_sign_and_room(window, tmp_path):
     outcomes = [
         made_up(Case("click-test", "1-screen-1-step", seed), solved_at, change=change)

@@ -202,6 +202,7 @@ def conversation():
     return replace(outcome, episode=replace(outcome.episode, events=events))
 
 
+@pytest.mark.sweep
 def test_a_conversation_shows_what_is_new_and_its_tool_calls(window, tmp_path):
     Report(tmp_path).write([conversation()], judged=False)
     window.open(tmp_path, "#/item/1-screen-1-step/click-test/1/1/0")
@@ -229,6 +230,7 @@ def test_a_conversation_shows_what_is_new_and_its_tool_calls(window, tmp_path):
     assert window.violations() == []
 
 
+@pytest.mark.sweep
 def test_prompts_are_closed_until_a_reader_opens_them(window, made):
     window.open(made, "#/item/n-screen-n-step/click-pie/1000/2/0")
     assert window.texts(".call .label") == ["Completion", "Completion"]
