@@ -49,9 +49,6 @@ OPTIONS = {
 }
 """What else a suite was recorded with."""
 
-SHORT = "tools/results"
-"""What is no sweep."""
-
 
 @pytest.fixture
 def replay(shipped, monkeypatch):
@@ -62,10 +59,8 @@ def replay(shipped, monkeypatch):
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.sweep] * (name != SHORT)) for name in SHIPPED],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", SHIPPED)
 def test_recorded_agent_replays_to_the_bytes_of_its_results(replay, name, tmp_path):
     suite, agent, params = SHIPPED[name]
     expected, output = ROOT / f"cassettes/{name}.jsonl", tmp_path / "results.jsonl"

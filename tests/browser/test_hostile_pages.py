@@ -161,7 +161,7 @@ def expected(show):
     return functools.cache(lambda screen: list(show(screen)))
 
 
-FEW = ("statics", "language", "browser", "document")
+FEW = ("statics", "browser")
 """Those that are no sweeps."""
 
 

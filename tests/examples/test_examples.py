@@ -179,10 +179,8 @@ def test_solved_own_pages_run_as_playwright_tests(tmp_path):
 PICTURES = '--miniwob-agent-params={"screen": "picture"}'
 
 
-@pytest.mark.parametrize(
-    ("suite", "arguments"),
-    [("shop", []), pytest.param("login_code", [PICTURES], marks=pytest.mark.sweep)],
-)
+@pytest.mark.sweep
+@pytest.mark.parametrize(("suite", "arguments"), [("shop", []), ("login_code", [PICTURES])])
 def test_recorded_suites_of_own_pages_replay_to_their_baselines(
     replay_here, suite, arguments, tmp_path
 ):

@@ -195,7 +195,7 @@ LIVE, WORKER = ("--miniwob-otel", "-q"), ("--miniwob-otel", "-q", "-n1")
     [
         (404, "answered 404", LIVE),
         ("silent", "took no more within 0.2 seconds", TRACE),
-        ("refused", "can't be reached", LIVE),
+        pytest.param("refused", "can't be reached", LIVE, marks=pytest.mark.sweep),
         pytest.param(503, "answered Service Unavailable", WORKER, marks=pytest.mark.sweep),
     ],
 )
