@@ -148,6 +148,21 @@ def test_a_file_of_the_task_is_uploaded(app_pages):
     app_pages.play(pages, solved=f"{asked} or None", task=task, conftest=UPLOADER)
 
 
+def test_a_printed_test_waits_for_the_response_to_what_an_action_sends(play, call):
+    page = """<button onclick="send()">Save</button><script>
+        const send = () => fetch("/saved", { method: "POST", body: "1" });</script>"""
+    solved = "trial.answer and trial.asked('POST', '/saved') or None"
+    play({"/": page, "/saved": "Saved"}, ["click id=1"], solved=solved)
+    _, printed, said = call("show", "apps/task/1", "--as", "playwright")
+    assert said == ""
+    expected = """\
+    with page.expect_response(lambda response: response.request.method == "POST"):
+        page.get_by_role("button", name="Save").click()
+    # The answer is "done".
+"""
+    assert expected in printed
+
+
 def test_a_file_to_upload_that_is_not_there_is_an_error(app_pages):
     app_pages.write_task({}, task="app='app', files=['cv.txt']")
     result = app_pages.record()

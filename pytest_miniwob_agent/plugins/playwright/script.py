@@ -133,33 +133,34 @@ class ScriptWriter(Observer):
         self._dialogs: list[str] = []  # the answers to those of the last action
         self._said: list[str] = []  # what was typed and clicked
         self._looked: list[dict[str, Any]] = [{}]  # what is known of the last action's elements
-        self._requests: list[PageRequest] = []  # of the page
-        self._asked = 0  # of them, those before the last action
+        self._acting = False  # the last code does something, and waits for no answer yet
+        self._asked = 0  # requests of the page before the last action
 
     def follow(self, following: actions.AnyAction | str, page: Any, task: TaskPage) -> bool:
         """Look at the page as it is before an action, and at the end of the episode."""
         self._task = task
-        self._requests = getattr(page, "requests", [])
+        requests: list[PageRequest] = getattr(page, "requests", [])
+        by_script = [one for one in requests[self._asked :] if one.kind in ("Fetch", "XHR")]
+        sent = [one.method for one in by_script if one.method in CHANGING]
+        self._asked = len(requests)
         if following == "episode" and self._solved:
             seen = "" if self._answer else self._seen
             self._end = page.ask("news", seen, self._looked[0].get("id"))
-            self._use(self._end)
+            self._use(self._end, sent)
         elif isinstance(following, actions.Action):
             ids = actions.element_ids(following) or (None,)
             self._looked = [page.ask("located", id_) for id_ in ids]
-            self._use(self._looked[0])
+            self._use(self._looked[0], sent)
         return True
 
-    def _use(self, looked: Mapping[str, Any]) -> None:
+    def _use(self, looked: Mapping[str, Any], sent: list[str]) -> None:
         """Have the last action wait for what came of it, and go on in the window it has opened."""
         inner = self._code[-1].replace("\n", "\n    ") if self._code else ""
-        asked, self._asked = self._requests[self._asked :], len(self._requests)
-        by_script = [one.method for one in asked if one.kind in ("Fetch", "XHR")]
-        sent = [method for method in by_script if method in CHANGING]
         if looked["opened"] and self._page == "page":
             opening = f"with page.expect_popup() as opened:\n    {inner}\npopup = opened.value"
             self._code[-1] = opening
-        elif sent and inner and "wait_for_timeout" not in inner:
+        elif sent and self._acting:
+            self._acting = False
             # Servers keep no order, and may answer by a cookie that the next action needs.
             known = {"page": self._page, "method": quoted(sent[-1]), "inner": inner}
             self._code[-1] = ANSWERED.format(**known)
@@ -172,7 +173,8 @@ class ScriptWriter(Observer):
         if isinstance(event, TrialStarted):
             observation = event.observation
             # Of several trials, the last remains.
-            self._code, self._dialogs, self._said, self._asked = [], [], [], 0
+            self._code, self._dialogs, self._said = [], [], []
+            self._acting, self._asked = False, 0
             self._page, self._goal, self._answer = "page", observation.goal, ""
         elif isinstance(event, Acted):
             self._solved, observation = event.transition.solved, event.transition.observation
@@ -192,6 +194,7 @@ class ScriptWriter(Observer):
         self._answer_dialogs()
         try:
             self._code += self._write_action(action, after)
+            self._acting = not isinstance(action, actions.Wait | actions.Answer)
         except ValueError as why:
             said = f"action {step} has no locator, as {why}: {sanitize_line(action)}"
             raise self._refused(said) from None
